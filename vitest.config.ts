@@ -5,7 +5,7 @@ import { processEnvironment } from './infra/config/environment.ts';
 /** Those that take longest, longest first: with few workers, one that starts last would keep the others waiting. */
 const LONGEST = [
   'kill/topUp',
-  'kill/points',
+  'kill/failpoints',
   'acceptance/unansweredOrders',
   'acceptance/facilitatorLies',
   'workflows/topUp',

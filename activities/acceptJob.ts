@@ -3,7 +3,7 @@
 import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
 import { INSUFFICIENT, keyLimitReached } from '../domain/refusals.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { findJob, insertJob, lockJob } from '../infra/postgres/jobs.ts';
 import { type Charge, type ChargeOutcome, charge, findCharge } from '../infra/postgres/ledger.ts';
@@ -49,7 +49,7 @@ async function accept(dependencies: ActivityDependencies, order: MeasuredOrder):
   if (!found.ok) return found;
   const { terms, durationSeconds } = found;
   const outcome = await unlessLate(dependencies, job.accountId, async (client) => {
-    await point('tx-begin');
+    await failpoint('tx-begin');
     const charged = await charge(client, {
       operationId: job.queueId,
       accountId: job.accountId,
@@ -57,16 +57,16 @@ async function accept(dependencies: ActivityDependencies, order: MeasuredOrder):
       price: terms.price,
       snapshot: snapshotOf(job, found),
     });
-    await point('charge-inserted');
+    await failpoint('charge-inserted');
     if (charged.outcome !== 'charged') {
       await closeOrder(client, job);
       return charged;
     }
     await writeJob(client, order, { ...found, charged });
-    await point('job-inserted');
+    await failpoint('job-inserted');
     return charged;
   });
-  await point('commit-lost');
+  await failpoint('commit-lost');
   if (outcome === 'late') return TOO_LATE;
   if (outcome.outcome === 'charged' && !outcome.replayed) jobsReached.labels(job.modelId, 'accepted').inc();
   if (outcome.outcome === 'insufficient') return { ok: false, ...INSUFFICIENT };

@@ -4,7 +4,7 @@ import { isLockTimeout } from '../infra/postgres/failures.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
 import { createKeyedSemaphore, type KeyedSemaphore } from '../infra/semaphore.ts';
 import { TooManyWait } from '../infra/tooBusy.ts';
-import { waiting } from './asActivity.ts';
+import { retryLater } from './asActivity.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 /** One at work and one behind it: more of one account would only wait for its row. */
@@ -38,6 +38,6 @@ export async function inAccountTransaction<T>(
       inTransaction(pool, work, { lockTimeoutMs: LOCK_TIMEOUT_MS }),
     );
   } catch (error) {
-    throw error instanceof TooManyWait || isLockTimeout(error) ? waiting(ACCOUNT_LOCKED) : error;
+    throw error instanceof TooManyWait || isLockTimeout(error) ? retryLater(ACCOUNT_LOCKED) : error;
   }
 }

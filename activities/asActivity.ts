@@ -56,7 +56,7 @@ function isRetryable(error: unknown): boolean {
  */
 export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
   try {
-    return await withHeartbeat(() => letGoWhenCancelled(step, cancellationSignal()));
+    return await withHeartbeat(() => releaseWhenCancelled(step, cancellationSignal()));
   } catch (error) {
     if (error instanceof ApplicationFailure) throw error;
     const known = error instanceof FareboxError;
@@ -94,7 +94,7 @@ const GRACE_MS = 10_000;
  * before (a cancellation comes at its timeout at the latest), so what it may still answer is nobody's. Throws FareboxError
  * `timed_out` then.
  */
-export function letGoWhenCancelled<T>(
+export function releaseWhenCancelled<T>(
   step: () => Promise<T>,
   signal: AbortSignal,
   graceMs = GRACE_MS,
@@ -117,7 +117,7 @@ export function letGoWhenCancelled<T>(
 const STUCK = { code: 'timed_out', message: 'The step did not end when it was cancelled.' } as const;
 
 /** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
-export function waiting(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
+export function retryLater(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     ...why,
     // Waiting is no failure: it is neither logged nor counted as one.

@@ -1,5 +1,5 @@
 /** One question to a provider, counted by what came of it, and remembered for everybody where it says whether it answers. */
-import { noteDown, noteUp } from '../infra/postgres/providerHealth.ts';
+import { recordProviderFailure, recordProviderSuccess } from '../infra/postgres/providerHealth.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
 import { inSpan } from '../infra/telemetry/spans.ts';
 import type { Outcome } from '../providers/shared/provider.ts';
@@ -47,9 +47,9 @@ async function noteHealth(
 ): Promise<void> {
   try {
     if (isDown(outcome)) {
-      const pauseMs = await noteDown(pool, provider);
+      const pauseMs = await recordProviderFailure(pool, provider);
       if (pauseMs !== undefined) log.warn({ provider, pauseMs }, 'provider circuit opened');
-    } else if (await noteUp(pool, provider)) {
+    } else if (await recordProviderSuccess(pool, provider)) {
       log.info({ provider }, 'provider circuit closed');
     }
   } catch (err) {

@@ -9,7 +9,7 @@ import { deliverWebhook } from './deliverWebhook.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { abandonJob, discardSource, endJob, removeMedia } from './endJob.ts';
 import { awaitOutcome, generate } from './generate.ts';
-import { inShare } from './inShare.ts';
+import { runInShare } from './runInShare.ts';
 import { type MeasuredOrder, measuredOrder } from './jobTerms.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
@@ -57,7 +57,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
 }
 
 async function measure(dependencies: ActivityDependencies, job: GenerationInput): Promise<MeasureResult> {
-  return await inShare(dependencies, job.accountId, async (share) => {
+  return await runInShare(dependencies, job.accountId, async (share) => {
     if (job.kind === 'voice-changer') return await measureSource(dependencies, job, share);
     if (job.kind === 'video') return await measureMedia(dependencies, job, share);
     throw new Error(`nothing to measure of a job of kind ${job.kind}`);
@@ -71,7 +71,7 @@ async function generateInTurn(
 ): Promise<GenerateResult> {
   const { taskQueue } = Context.current().info;
   if (taskQueue !== MEDIA_QUEUE) return await generate(dependencies, order);
-  return await inShare(dependencies, order.job.accountId, () => generate(dependencies, order));
+  return await runInShare(dependencies, order.job.accountId, () => generate(dependencies, order));
 }
 
 /** The same for every repetition of the step, another for the next run of the workflow. */

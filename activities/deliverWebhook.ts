@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
-import { presentJobWithTimeline, whenStored } from '../domain/presentJob.ts';
+import { presentJobWithTimeline, jobWhenStored } from '../domain/presentJob.ts';
 import { WEBHOOK_TIMEOUT_MS, type WebhookError, webhookErrorOf } from '../domain/webhooks.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { signatureHeaders } from '../infra/http/webhookSignature.ts';
-import { point } from '../infra/points.ts';
 import { timelineOf } from '../infra/postgres/jobEvents.ts';
 import { moneyOfJobs } from '../infra/postgres/jobMoney.ts';
 import { readJob } from '../infra/postgres/jobs.ts';
@@ -38,12 +38,12 @@ export async function deliverWebhook(
   const startedAt = performance.now();
   const { status, error } = await send(dependencies, target, at);
   const durationMs = Math.round(performance.now() - startedAt);
-  await point('webhook-sent');
+  await failpoint('webhook-sent');
   const { nextPauseMs } = attempt;
   await recordAttempt(dependencies.pool, {
     ...{ deliveryId: target.id, step, at, status, error, durationMs, nextPauseMs },
   });
-  await point('webhook-recorded');
+  await failpoint('webhook-recorded');
   webhookAttempts.labels(error ?? 'delivered').inc();
   return resultOf(status, error);
 }
@@ -61,14 +61,14 @@ async function begun(
 ): Promise<DeliveryTarget | undefined> {
   const found = await findTarget(pool, { queueId, event });
   if (found) return found;
-  await point('webhook-begun');
+  await failpoint('webhook-begun');
   const job = await readJob(pool, queueId);
   if (!job) return undefined;
   const [timeline, money] = await Promise.all([timelineOf(pool, queueId), moneyOfJobs(pool, [queueId])]);
   const happened = timeline.find((entry) => `job.${entry.event}` === event);
   const id = randomUUID();
   // The client may have deleted the output before anybody came to write this.
-  const then = event === 'job.stored' ? whenStored(job, timeline) : { job, timeline };
+  const then = event === 'job.stored' ? jobWhenStored(job, timeline) : { job, timeline };
   const body = JSON.stringify({
     id,
     type: event,

@@ -1,7 +1,7 @@
 /** Ends a job without an output: the refund and the final state are one transaction, or neither. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { GIVEN_BACK, isRunning } from '../domain/jobs.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { closeOrder } from '../infra/postgres/closedOrders.ts';
 import { announceJob } from '../infra/postgres/jobChanges.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
@@ -25,7 +25,7 @@ import type { AcceptedTerms, EndJobInput, EndJobResult, SourceDiscard } from './
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
   const { before, counted, isStopped, ...ended } = await endWithinBudget(dependencies, input);
   if (ended.refused) return ended;
-  await point('refund-lost');
+  await failpoint('refund-lost');
   if (before) {
     await announceJob(dependencies.pool, input.queueId).catch((err: unknown) =>
       dependencies.log.warn({ err, queueId: input.queueId }, 'the end of a job was not announced'),
@@ -97,13 +97,13 @@ async function refundIn(
   const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });
   if (refunded.outcome !== 'refunded') throw new Error(`job ${queueId} has no charge to refund`);
   const { refundId, parts } = refunded;
-  await point('refund-inserted');
+  await failpoint('refund-inserted');
   await recordEnded(client, queueId, { state, refundId, failureCode: reason, failureMessage: message });
   await recordEvents(client, queueId, [
     { event: state, detail: message },
     { event: 'refunded', ledgerId: refundId, detail: describeParts(parts) },
   ]);
-  await point('end-recorded');
+  await failpoint('end-recorded');
   return { state, refundId, before: row, ...(counted && { counted }) };
 }
 
@@ -186,9 +186,9 @@ export async function removeMedia(
 ): Promise<void> {
   await removeOutputs(dependencies, queueId);
   await discardSource(dependencies, { queueId });
-  await point('media-removed');
+  await failpoint('media-removed');
   const model = await recordRemoved(dependencies.pool, queueId, as);
   if (model !== undefined) jobsReached.labels(model, as).inc();
   await recordEvents(dependencies.pool, queueId, [{ event: as }]);
-  await point('removal-recorded');
+  await failpoint('removal-recorded');
 }

@@ -9,7 +9,7 @@ export interface WorkFolder {
 }
 
 /** Runs a step with a folder of its own. */
-export async function inWorkplace<T>(
+export async function withWorkplace<T>(
   dependencies: ActivityDependencies,
   step: (place: WorkFolder) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 /** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
 import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { recordEvents } from '../infra/postgres/jobEvents.ts';
 import {
   closeSubmission,
@@ -16,12 +16,12 @@ import type {
   Outcome,
   RefusalReason,
 } from '../providers/shared/provider.ts';
-import { type GenerationInput, handedIn } from '../workflows/contract.ts';
-import { waiting } from './asActivity.ts';
+import { type GenerationInput, clientInputsOf } from '../workflows/contract.ts';
+import { retryLater } from './asActivity.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
-import { inWorkplace, type WorkFolder } from './folders.ts';
+import { withWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasuredOrder } from './jobTerms.ts';
 import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
@@ -41,20 +41,20 @@ export async function generate(
     dependencies.providerSettings[name]?.limits ?? {},
   );
   if (gate.go === 'stop') {
-    await discardSource(dependencies, handedIn(order.job));
+    await discardSource(dependencies, clientInputsOf(order.job));
     return { kind: gate.state === 'stored' ? 'stored' : 'ended' };
   }
-  if (gate.go === 'wait') throw waiting(WAITS[gate.waitsFor], gate.retryAfterMs);
+  if (gate.go === 'wait') throw retryLater(WAITS[gate.waitsFor], gate.retryAfterMs);
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
   if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
-  return await inWorkplace(dependencies, async (place) => {
+  return await withWorkplace(dependencies, async (place) => {
     const request = await requestOf(dependencies, order, place);
     const { folder: workFolder, signal, heartbeat } = place;
     const callbackUrl = provider.isGenuine && (await dependencies.callbackUrl(order.job));
     const context = { workFolder, signal, heartbeat, ...(callbackUrl && { callbackUrl }) };
     const question = { job: order.job, call: 'start', signal } as const;
     const outcome = await askProvider(dependencies, question, () => provider.start(request, context));
-    await point('provider-submitted');
+    await failpoint('provider-submitted');
     return await concludeOutcome(dependencies, order.job, { outcome, provider, place });
   });
 }
@@ -67,7 +67,7 @@ async function askAgain(
 ): Promise<GenerateResult> {
   const { find } = provider;
   if (!find) return { kind: 'unknown', askable: false };
-  return await inWorkplace(dependencies, async (place) => {
+  return await withWorkplace(dependencies, async (place) => {
     const { folder: workFolder, signal, heartbeat } = place;
     const question = { job: order.job, call: 'find', signal } as const;
     const outcome = await askProvider(dependencies, question, () =>
@@ -90,12 +90,12 @@ export async function awaitOutcome(
   const provider = dependencies.providers.get(job.provider);
   const check = provider?.check;
   if (!provider || !check) return { kind: 'unknown', askable: false };
-  return await inWorkplace(dependencies, async (place) => {
+  return await withWorkplace(dependencies, async (place) => {
     const { folder: workFolder, signal, heartbeat } = place;
     const outcome = await askProvider(dependencies, { job, call: 'check', signal }, () =>
       check.call(provider, operation, { workFolder, signal, heartbeat }),
     );
-    await point('polled');
+    await failpoint('polled');
     if (outcome.status === 'running' || outcome.status === 'busy' || outcome.status === 'unknown') {
       await noteProgress(dependencies, job, outcome);
       throw stillRunning(outcome);
@@ -117,7 +117,7 @@ async function noteProgress(
 
 function stillRunning(outcome: Outcome): ApplicationFailure {
   const retryAfterMs = 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined;
-  return waiting({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
+  return retryLater({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
 }
 
 const WAITS = {
@@ -147,7 +147,7 @@ async function concludeOutcome(
     case 'running':
       await recordOperation(pool, job.queueId, outcome.operation);
       await recordEvents(pool, job.queueId, [{ event: 'acknowledged', detail: job.provider }]);
-      await point('provider-id-saved');
+      await failpoint('provider-id-saved');
       return { kind: 'running', operation: outcome.operation };
     case 'refused':
       // A proposal is made of the client's own words, which enter no history: the row has it for the answer.
@@ -155,7 +155,7 @@ async function concludeOutcome(
       return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
     case 'busy':
       await closeSubmission(pool, job.queueId);
-      throw waiting(WAITS.busy, Math.max(outcome.retryAfterMs ?? 0, pauseMs(job)));
+      throw retryLater(WAITS.busy, Math.max(outcome.retryAfterMs ?? 0, pauseMs(job)));
     case 'unknown':
       return { kind: 'unknown', askable: provider.find !== undefined };
   }

@@ -8,13 +8,13 @@ import { unfetched } from '../domain/generation/unfetched.ts';
 import { wrongMeasured } from '../domain/generation/videoMediaRules.ts';
 import { measureMedium } from '../engines/media/measureMedium.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { mediaKey } from '../infra/s3/objectKeys.ts';
 import type { VideoGeneration } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { inWorkplace, type WorkFolder } from './folders.ts';
+import { withWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
-import { soon, unseal } from './unseal.ts';
+import { waitUntilStored, unseal } from './unseal.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 /** Fetched at the same time; decoding takes its turn in the media tools. */
@@ -25,15 +25,15 @@ export async function measureMedia(
   job: VideoGeneration,
   share: Pick<RequestShare, 'reserve'>,
 ): Promise<MeasureResult> {
-  await point('activity-start');
+  await failpoint('activity-start');
   const model = dependencies.models.get(job.modelId);
   if (model?.kind !== 'video')
     return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   const { media: sealed } = await unseal(dependencies, job.queueId);
   share.reserve(sealed.reduce((sum, medium) => sum + mostBytesOf(medium), 0));
-  const taken = await inWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
+  const taken = await withWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
   if ('ok' in taken) return taken;
-  await point('measured');
+  await failpoint('measured');
   return conclude(model, taken);
 }
 
@@ -115,7 +115,7 @@ async function bring(
   const key = mediaKey(queueId, number);
   if (!('url' in medium)) {
     const { sizeBytes, sha256 } = medium;
-    await soon(() => storage.getFile(key, { path, sha256, signal }));
+    await waitUntilStored(() => storage.getFile(key, { path, sha256, signal }));
     return { sizeBytes, sha256 };
   }
   try {

@@ -5,13 +5,13 @@ import { FareboxError } from '../domain/errors.ts';
 import { longestBillableSeconds } from '../domain/pricing.ts';
 import { measureAudio } from '../engines/media/measureAudio.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { inWorkplace, type WorkFolder } from './folders.ts';
+import { withWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
-import { soon } from './unseal.ts';
+import { waitUntilStored } from './unseal.ts';
 
 /** Maximum size of a source (AUDIO-3). */
 const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
@@ -23,12 +23,12 @@ export async function measureSource(
   job: VoiceChange,
   share: Pick<RequestShare, 'reserve'>,
 ): Promise<MeasureResult> {
-  await point('activity-start');
+  await failpoint('activity-start');
   const model = dependencies.models.get(job.modelId);
   if (model?.kind !== 'voice-changer')
     return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   share.reserve(job.source.from === 'upload' ? job.source.sizeBytes : MAX_SOURCE_BYTES);
-  return await inWorkplace(dependencies, async (place) => {
+  return await withWorkplace(dependencies, async (place) => {
     const path = join(place.folder, 'source');
     const taken = await takeSource(dependencies, job, { ...place, path });
     if ('ok' in taken) return taken;
@@ -38,7 +38,7 @@ export async function measureSource(
       maxSeconds: longestBillableSeconds(model),
       signal: place.signal,
     });
-    await point('measured');
+    await failpoint('measured');
     if (!outcome.ok) return { ok: false, code: outcome.code, message: outcome.message };
     const { format, demuxer, contentType, decodedSeconds, lossy } = outcome.audio;
     const measuredAt = new Date().toISOString();
@@ -64,7 +64,7 @@ async function takeSource(
   if (source.from === 'upload') {
     const { sizeBytes, sha256 } = source;
     const { path, signal } = place;
-    await soon(() => dependencies.storage.getFile(sourceKey(queueId), { path, sha256, signal }));
+    await waitUntilStored(() => dependencies.storage.getFile(sourceKey(queueId), { path, sha256, signal }));
     return { sizeBytes, sha256 };
   }
   const url = await unsealUrl(dependencies, queueId);
@@ -86,7 +86,7 @@ async function takeSource(
 }
 
 async function unsealUrl(dependencies: ActivityDependencies, queueId: string): Promise<string> {
-  const body = await soon(() => dependencies.storage.get(sealedOrderKey(queueId)));
+  const body = await waitUntilStored(() => dependencies.storage.get(sealedOrderKey(queueId)));
   const order: unknown = JSON.parse(await text(body));
   if (typeof order === 'object' && order !== null && 'url' in order && typeof order.url === 'string') {
     return order.url;

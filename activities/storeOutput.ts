@@ -6,12 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { Context } from '@temporalio/activity';
 import { verifyAudio } from '../engines/media/measureAudio.ts';
 import { verifyVideo } from '../engines/media/measureVideo.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationOutput } from '../providers/shared/provider.ts';
-import { type GenerationInput, handedIn } from '../workflows/contract.ts';
+import { type GenerationInput, clientInputsOf } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource, removeOutputs } from './endJob.ts';
 import type { WorkFolder } from './folders.ts';
@@ -37,11 +37,11 @@ export async function storeOutput(
     };
   }
   const key = outputKey(job.queueId, randomUUID());
-  await point('output-half');
+  await failpoint('output-half');
   const sha256 = await sha256Of(output.path);
   const { contentType } = checked;
   await dependencies.storage.putFile(key, output.path, { sizeBytes, contentType, sha256 });
-  await point('output-put');
+  await failpoint('output-put');
   const kept = await recordStored(dependencies.pool, job.queueId, {
     key,
     contentType,
@@ -51,7 +51,7 @@ export async function storeOutput(
     retentionMs: job.timing.retentionMs,
     ...(output.providerReference ? { providerReference: output.providerReference } : {}),
   });
-  await point('output-recorded');
+  await failpoint('output-recorded');
   if (!kept) {
     await dependencies.storage.remove(key);
     return { kind: 'ended' };
@@ -59,7 +59,7 @@ export async function storeOutput(
   jobsReached.labels(job.modelId, 'stored').inc();
   if (Context.current().info.attempt > 1) await removeOutputs(dependencies, job.queueId, key);
   const from = job.kind === 'voice-changer' ? job.source.from : 'url';
-  await discardSource(dependencies, handedIn(job), from);
+  await discardSource(dependencies, clientInputsOf(job), from);
   return { kind: 'stored' };
 }
 

@@ -13,7 +13,7 @@ import {
   pauseOfRefusedMs,
   type TopUpState,
 } from '../domain/payments/topUp.ts';
-import { point } from '../infra/points.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import {
   beginSettlement,
   clearGone,
@@ -55,7 +55,7 @@ export async function recordTopUp(
 ): Promise<TopUpStand> {
   const { payment, decimals, requestId } = input;
   const row = await record(dependencies.pool, { payment, decimals, requestId });
-  await point('top-up-recorded');
+  await failpoint('top-up-recorded');
   return standOf(row.state === 'failed' ? await reexamine(dependencies, row, payment) : row);
 }
 
@@ -98,13 +98,13 @@ export async function settleTopUp(
     await noteSettlement(pool, { ...step, state: 'unknown', reason: 'it was too late to hand it in' });
     return standOf(await readTopUp(pool, step.paymentId));
   }
-  await point('top-up-settling');
+  await failpoint('top-up-settling');
   const outcome = await handIn(network, payment, {
     approveFee: (fee) => approveFee(dependencies, { paymentId: row.paymentId, network, fee }),
     // A transaction stays in the row of one that waits to be handed in only where it is to be replaced.
     replaces: row.state === 'recorded' ? row.transaction : undefined,
   });
-  await point('top-up-settled');
+  await failpoint('top-up-settled');
   return await noteOutcome(dependencies, step, { network, payment, outcome });
 }
 
@@ -217,7 +217,7 @@ export async function watchTopUp(
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, MAX_PAUSE_MS)) {
     const { found, settlement, transaction } = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
-    await point('top-up-checked');
+    await failpoint('top-up-checked');
     if (verdict?.found === 'gone') await mustStayGone(dependencies, paymentId);
     if (verdict) return verdict;
     const now = performance.now();
@@ -347,7 +347,7 @@ export async function concludeTopUp(
     );
     return standOf(row);
   }
-  await point('top-up-credited');
+  await failpoint('top-up-credited');
   tell(dependencies, row);
   return standOf(row);
 }

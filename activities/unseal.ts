@@ -7,12 +7,12 @@ import { sealedOrderKey } from '../infra/s3/objectKeys.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 export async function unseal({ storage }: ActivityDependencies, queueId: string): Promise<SealedOrder> {
-  const body = await soon(() => storage.get(sealedOrderKey(queueId)));
+  const body = await waitUntilStored(() => storage.get(sealedOrderKey(queueId)));
   return unsealOrder(await text(body));
 }
 
 /** What comes together with its order is waited for; the step is tried again when it is later than that. */
-export async function soon<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
+export async function waitUntilStored<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
   for (let pauseMs = 5; pauseMs < 500; pauseMs *= 2) {
     const found = await look();
     if (found) return found;

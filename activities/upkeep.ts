@@ -1,14 +1,14 @@
 /** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
 import { Context } from '@temporalio/activity';
 import { WEBHOOK_PAUSES_MS } from '../domain/webhooks.ts';
+import { failpoint } from '../infra/failpoints.ts';
 import type { Logger } from '../infra/log.ts';
-import { point } from '../infra/points.ts';
 import { purgeVoices } from '../infra/postgres/clonedVoices.ts';
 import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { type DueHold, expireHolds } from '../infra/postgres/holdExpiry.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
-import { purgeWebhooks, type UntoldEvent, untoldEvents } from '../infra/postgres/jobWebhooks.ts';
+import { purgeWebhooks, type UntoldEvent, unsentEvents } from '../infra/postgres/jobWebhooks.ts';
 import { preparePartitions } from '../infra/postgres/partitions.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
@@ -151,7 +151,7 @@ async function sweepObjects(dependencies: ActivityDependencies, graceMs: number)
     do {
       const page = await dependencies.storage.list(prefix, next);
       const old = page.objects.filter((object) => page.at.getTime() - object.modifiedAt.getTime() > graceMs);
-      await point('sweep-listed');
+      await failpoint('sweep-listed');
       removed += await removeOrphans(dependencies, prefix, old);
       next = page.next;
       beat();
@@ -219,7 +219,7 @@ const TIMED_OUT = {
 async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
   const { pool, log } = dependencies;
   return await walk(
-    (after: UntoldEvent | undefined) => untoldEvents(pool, { ...UNTOLD, limit: PAGE, after }),
+    (after: UntoldEvent | undefined) => unsentEvents(pool, { ...UNTOLD, limit: PAGE, after }),
     ({ queueId, accountId, event }) =>
       attempt(log, { queueId, event }, async () => {
         await dependencies.startWebhook({ queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS });

@@ -8,7 +8,7 @@ import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
 import type { Dependencies } from './dependencies.ts';
-import { serve } from './http/frame.ts';
+import { serveRoute } from './http/frame.ts';
 import { addHealthRoutes, type Readiness } from './http/health.ts';
 import { answerErrors } from './http/middleware/answerErrors.ts';
 import { observe } from './http/middleware/observe.ts';
@@ -41,7 +41,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   app.use(requireHost);
   const served = [...options.routes, callbackRoute].map((route) => ({
     route,
-    handler: serve({ ...options, respond }, route),
+    handler: serveRoute({ ...options, respond }, route),
   }));
   app.use(lookUp(served));
   app.use(createRouter(options, served).routes() as unknown as Koa.Middleware<RequestState>);

@@ -15,7 +15,7 @@ import type { Ledger } from '../infra/postgres/createLedger.ts';
 import type { DatabaseClock } from '../infra/postgres/databaseClock.ts';
 import type { OpenCircuits } from '../infra/postgres/providerHealth.ts';
 import type { SignInNonces } from '../infra/postgres/signInNonces.ts';
-import type { Crowd } from '../infra/redis/crowd.ts';
+import type { ConcurrencyLimiter } from '../infra/redis/concurrencyLimiter.ts';
 import type { Storage } from '../infra/s3/storage.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import type { PaymentNetwork } from '../providers/payments/paymentNetwork.ts';
@@ -25,14 +25,14 @@ import type { MediaProvider } from '../providers/shared/mediaProvider.ts';
 import type { GenerationProvider } from '../providers/shared/provider.ts';
 import type { TextProvider } from '../providers/shared/textProvider.ts';
 import type { SignIn } from './auth/signIn/signIn.ts';
-import type { SignInDoor } from './auth/signInDoor.ts';
+import type { SignInThrottle } from './auth/signInThrottle.ts';
 import type { PublishedCatalogue } from './catalogue/publishedCatalogue.ts';
 import type { LimitSettings } from './limits/callLimits.ts';
 import type { FundsGate } from './paid/fundsGate.ts';
 import type { JobWatch } from './queue/jobWatch.ts';
 import type { AnswerSpeeds } from './text/answerSpeeds.ts';
 import type { PaymentOffers } from './wallets/paymentOffers.ts';
-import type { TopUpDesk } from './wallets/topUpDesk.ts';
+import type { TopUpService } from './wallets/topUpService.ts';
 
 export interface Dependencies {
   config: Config;
@@ -78,14 +78,14 @@ export interface Dependencies {
   /** What those offer. */
   offers: PaymentOffers;
   /** What wallets have, and how many of their calls are in flight. */
-  wallets: Pick<Crowd, 'enter'>;
+  wallets: Pick<ConcurrencyLimiter, 'enter'>;
   fundsGate: FundsGate;
   /** Takes their payments. */
-  topUps: TopUpDesk;
+  topUps: TopUpService;
   /** Undefined: no wallet can sign in. */
   signIn: SignIn | undefined;
   /** Bounds what an address may cost by sign-ins in vain. */
-  signInDoor: SignInDoor;
+  signInThrottle: SignInThrottle;
   /** Of the tokens that wallets signed for keys. */
   web3Tokens: SignInNonces;
   log: Logger;

@@ -2,8 +2,8 @@
 import '../infra/steadyHeap.ts';
 import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
+import { armFailpoints } from '../infra/failpoints.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
-import { armPoint } from '../infra/points.ts';
 import { registerLedgerMetrics } from '../infra/telemetry/ledgerMetrics.ts';
 import { createMetrics, type Metrics } from '../infra/telemetry/metrics.ts';
 import { registerProviderMetrics } from '../infra/telemetry/providerMetrics.ts';
@@ -22,7 +22,7 @@ import { listen } from './server/listen.ts';
 async function main(): Promise<void> {
   const configured = loadConfig(PROVIDERS);
   const log = createLogger({ level: configured.logLevel, name: 'api' });
-  armPoint(configured.testPoint);
+  armFailpoints(configured.testPoint);
   const metrics = createMetrics('api');
   surviveMistakes(log, metrics);
   reportDecoderIsolation(log);

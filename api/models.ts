@@ -13,7 +13,7 @@ import type {
 import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
-import { offlineReason, whyForbidden } from '../domain/modelAccess.ts';
+import { offlineReason, forbiddenReason } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 import { invalid } from './http/invalid.ts';
 
@@ -95,7 +95,7 @@ function noticeOf(deprecated: Retirement | undefined): Record<string, string> {
 
 /** Refuses a model that cannot be called now (503), or not with this key (403). */
 export function requireCallable(config: Config, model: Model, caller: Caller): void {
-  const forbidden = whyForbidden(model, caller);
+  const forbidden = forbiddenReason(model, caller);
   if (forbidden !== undefined) throw new FareboxError({ code: 'forbidden', message: forbidden });
   const offline = whyOffline(config, model);
   if (offline !== undefined) throw new FareboxError({ code: 'model_offline', message: offline });

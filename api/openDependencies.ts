@@ -20,8 +20,8 @@ import { openListener } from '../infra/postgres/listener.ts';
 import { openLedgerPool, openPool } from '../infra/postgres/pool.ts';
 import { watchCircuits } from '../infra/postgres/providerHealth.ts';
 import { createSignInNonces } from '../infra/postgres/signInNonces.ts';
+import { createConcurrencyLimiter } from '../infra/redis/concurrencyLimiter.ts';
 import { openRedis, pingRedis } from '../infra/redis/connect.ts';
-import { createCrowd } from '../infra/redis/crowd.ts';
 import { createLimiter } from '../infra/redis/limiter.ts';
 import { createRpcCache } from '../infra/redis/rpcCache.ts';
 import { openStorage } from '../infra/s3/storage.ts';
@@ -38,7 +38,7 @@ import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
 import { createSignIn } from './auth/signIn/createSignIn.ts';
-import { createSignInDoor } from './auth/signInDoor.ts';
+import { createSignInThrottle } from './auth/signInThrottle.ts';
 import { createWalletCallers } from './auth/walletCallers.ts';
 import { createBodyBudget } from './body/bodyBuffer.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
@@ -51,7 +51,7 @@ import { createJobWatch } from './queue/jobWatch.ts';
 import { watchNodes } from './rpc/askNodes.ts';
 import { createAnswerSpeeds } from './text/answerSpeeds.ts';
 import { createPaymentOffers } from './wallets/paymentOffers.ts';
-import { createTopUpDesk } from './wallets/topUpDesk.ts';
+import { createTopUpService } from './wallets/topUpService.ts';
 
 export interface OpenedDependencies {
   dependencies: Dependencies;
@@ -87,15 +87,15 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   const jobWatch = createJobWatch();
   const desk = openWalletDesk({ config, sql, redis, log });
-  const signInDoor = createSignInDoor({ limits, config });
+  const signInThrottle = createSignInThrottle({ limits, config });
   const payments = openPayments(config);
-  const basis = { config, sql, clock, log, jobWatch, ...payments, ...desk.parts, signInDoor };
+  const basis = { config, sql, clock, log, jobWatch, ...payments, ...desk.parts, signInThrottle };
   const { authentication, closeAuthentication } = openAuthentication(basis);
   return {
     dependencies: {
       ...basis,
       signIn: authentication.signIn,
-      topUps: createTopUpDesk({ ...basis, temporal }),
+      topUps: createTopUpService({ ...basis, temporal }),
       ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
       ...{ downloads, folders, documents, images, pages, search, rpc },
       ...{ heldBytes: createMediaBudget(), bodyBudget: createBodyBudget() },
@@ -186,11 +186,11 @@ function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config'
   const reader = createFundsReader(sql);
   const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
   const web3Tokens = createSignInNonces(sql);
-  const crowd = createCrowd(redis, { onFallback });
+  const limiter = createConcurrencyLimiter(redis, { onFallback });
   return {
-    parts: { wallets: { enter: crowd.enter }, fundsGate: createFundsGate(reader, config), web3Tokens },
+    parts: { wallets: { enter: limiter.enter }, fundsGate: createFundsGate(reader, config), web3Tokens },
     async close() {
-      crowd.close();
+      limiter.close();
       await Promise.all([reader.close(), web3Tokens.close()]);
     },
   };
@@ -198,12 +198,12 @@ function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config'
 
 type Basis = Pick<
   Dependencies,
-  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'fundsGate' | 'signInDoor'
+  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'fundsGate' | 'signInThrottle'
 >;
 
 /** Keys and jobs are listened for on one connection. */
 function openAuthentication(basis: Basis) {
-  const { config, sql, clock, log, jobWatch, offers, fundsGate, signInDoor: door } = basis;
+  const { config, sql, clock, log, jobWatch, offers, fundsGate, signInThrottle: throttle } = basis;
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -224,9 +224,9 @@ function openAuthentication(basis: Basis) {
   const use = createKeyUse((uses) => noteKeyUse(sql, uses), clock);
   const walletCaller = createWalletCallers();
   const { ethCall, close: closeCalls } = createEthCalls(config.x402.networks);
-  const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log, door });
+  const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log, throttle });
   const authentication: Authentication = {
-    ...{ config, keys, use, clock, offers, walletCaller, door },
+    ...{ config, keys, use, clock, offers, walletCaller, throttle },
     signIn,
   };
   return {

@@ -43,7 +43,7 @@ export interface KeyTerms {
 const STRICTNESS: Record<ModelPrivacy, number> = { ALL: 0, PRIVATE_TEXT: 1, PRIVATE_ONLY: 2 };
 
 /** What both allow. */
-export function narrower(one: KeyTerms, other: KeyTerms): KeyTerms {
+export function intersectKeyTerms(one: KeyTerms, other: KeyTerms): KeyTerms {
   return {
     modelPrivacy:
       STRICTNESS[one.modelPrivacy] >= STRICTNESS[other.modelPrivacy] ? one.modelPrivacy : other.modelPrivacy,

@@ -72,7 +72,7 @@ export const GIVEN_BACK = {
 } as const;
 
 /** Whoever orders the same again means a new job: of this one nobody has heard. */
-export function wasGivenBack(job: {
+export function wasWithdrawn(job: {
   state: JobState;
   failureCode: string | null;
   failureMessage: string | null;

@@ -70,7 +70,7 @@ export function isInScope(model: Model, models: readonly string[] | null): boole
 }
 
 /** For the client, why its key may not call this model; undefined when it may. */
-export function whyForbidden(
+export function forbiddenReason(
   model: Model,
   { modelPrivacy, models }: Pick<Caller, 'modelPrivacy' | 'models'>,
 ): string | undefined {

@@ -75,7 +75,7 @@ export function presentJobWithTimeline(
  * The job as it stood when its output was stored, for who writes of that later. No other event needs this: after the others
  * nothing changes any more.
  */
-export function whenStored<Job extends ShownJob, Event extends ShownEvent>(
+export function jobWhenStored<Job extends ShownJob, Event extends ShownEvent>(
   job: Job,
   timeline: readonly Event[],
 ): { job: Job; timeline: readonly Event[] } {

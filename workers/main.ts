@@ -14,10 +14,10 @@ import { watchActivity } from '../activities/watch.ts';
 import type { TaskQueue } from '../domain/queues.ts';
 import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
+import { armFailpoints } from '../infra/failpoints.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import { createTrustedProxies } from '../infra/http/trustedProxies.ts';
 import { createLogger, type Logger } from '../infra/log.ts';
-import { armPoint } from '../infra/points.ts';
 import { createWorkerRegistry } from '../infra/telemetry/metrics.ts';
 import { type MetricsServer, serveMetrics } from '../infra/telemetry/metricsServer.ts';
 import { startTracing } from '../infra/telemetry/startTracing.ts';
@@ -33,7 +33,7 @@ import {
   planOf,
   STICKY_LIMIT_MS,
 } from './queues.ts';
-import { DECIDING_QUEUE, keepLooking, openStandBy } from './standBy.ts';
+import { DECIDING_QUEUE, watchDeployment, openDeploymentTakeover } from './deploymentTakeover.ts';
 import { tracingSinks } from './tracing.ts';
 
 /** Steps in flight get this long to finish before the process leaves them to another one. */
@@ -43,7 +43,7 @@ const SHUTDOWN_FORCE_MS = 28_000;
 async function main(): Promise<void> {
   const config = loadConfig(PROVIDERS);
   const log = createLogger({ level: config.logLevel, name: 'worker' });
-  armPoint(config.testPoint);
+  armFailpoints(config.testPoint);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   installRuntime(log);
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   // Beside the work, not before it: a server that cannot do this now must not keep jobs waiting.
   void prepareServer({ temporal, ...version, log, signal: stop.signal });
   if (config.workerQueues.includes(DECIDING_QUEUE)) {
-    void keepLooking(openStandBy(temporal, version), log, stop.signal);
+    void watchDeployment(openDeploymentTakeover(temporal, version), log, stop.signal);
   }
   log.info({ queues: config.workerQueues, buildId: config.buildId }, 'worker ready');
   await Promise.all(workers.map((worker) => worker.run()));

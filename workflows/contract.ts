@@ -79,7 +79,7 @@ export interface VideoGeneration extends AnyGeneration {
 export type GenerationInput = VoiceChange | AudioGeneration | VideoGeneration;
 
 /** What the client handed in, for the steps that remove it. */
-export function handedIn(input: GenerationInput): { queueId: string; mediaCount?: number } {
+export function clientInputsOf(input: GenerationInput): { queueId: string; mediaCount?: number } {
   const { queueId } = input;
   if (input.kind === 'voice-changer') return { queueId };
   return { queueId, mediaCount: input.kind === 'video' ? input.mediaCount : 0 };

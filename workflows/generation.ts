@@ -28,12 +28,12 @@ import {
   type CompleteResult,
   type GenerationInput,
   type GenerationResult,
-  handedIn,
+  clientInputsOf,
 } from './contract.ts';
 import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
 import { createSteps, type Steps } from './steps.ts';
-import { tellClient } from './webhook.ts';
+import { notifyClient } from './webhook.ts';
 
 type JobFailure = {
   state: 'failed' | 'timed_out' | 'cancelled';
@@ -141,7 +141,7 @@ function stand(
 async function abandon(story: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = story;
   const standing = await CancellationScope.nonCancellable(() =>
-    steps.sure.abandonJob({ ...handedIn(input), accountId: input.accountId }),
+    steps.untilDone.abandonJob({ ...clientInputsOf(input), accountId: input.accountId }),
   );
   if (standing) return stand(story, standing);
   return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
@@ -155,7 +155,7 @@ function measure({ input, steps }: GenerationRun): Promise<MeasureResult> {
 }
 
 async function refuse(story: GenerationRun, refusal: Refusal): Promise<AcceptResult> {
-  await story.steps.ledger.discardSource(handedIn(story.input));
+  await story.steps.ledger.discardSource(clientInputsOf(story.input));
   const { code, message, fields } = refusal;
   return { accepted: false, code, message, ...(fields ? { fields } : {}) };
 }
@@ -223,8 +223,8 @@ async function endWithinBudget(story: GenerationRun, ending: JobFailure): Promis
 }
 
 async function askBooks(story: GenerationRun, ending: JobFailure): Promise<boolean> {
-  const wish = { ...handedIn(story.input), ...ending, isClients: true };
-  const result = await CancellationScope.nonCancellable(() => story.steps.sure.endJob(wish));
+  const wish = { ...clientInputsOf(story.input), ...ending, isClients: true };
+  const result = await CancellationScope.nonCancellable(() => story.steps.untilDone.endJob(wish));
   if (result.refused) {
     describeJob(story.input, story.result, 'not cancelled: its refund would exceed those of the day');
     return false;
@@ -301,8 +301,8 @@ const MAX_CALLS_HEARD = 3;
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
 async function close(story: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
-    const wish = { ...handedIn(story.input), ...ending };
-    const ended = story.ended?.result ?? (await story.steps.sure.endJob(wish));
+    const wish = { ...clientInputsOf(story.input), ...ending };
+    const ended = story.ended?.result ?? (await story.steps.untilDone.endJob(wish));
     if (ended.state === 'stored') return 'stored';
     story.result = {
       ...story.result,
@@ -330,7 +330,7 @@ async function keep(story: GenerationRun): Promise<void> {
   }
   await CancellationScope.nonCancellable(async () => {
     const as = done ? 'deleted' : 'expired';
-    await steps.sure.removeMedia({ queueId: input.queueId, as });
+    await steps.untilDone.removeMedia({ queueId: input.queueId, as });
     story.mediaGone = true;
     story.result = { ...story.result, state: as };
     describeJob(input, story.result, 'the media is gone, the charge stands');
@@ -340,7 +340,7 @@ async function keep(story: GenerationRun): Promise<void> {
 
 function tell({ input, result, told }: GenerationRun): void {
   const event = webhookEventOf(result.state);
-  if (event && input.webhook?.events.includes(event)) told.push(tellClient(input, event));
+  if (event && input.webhook?.events.includes(event)) told.push(notifyClient(input, event));
 }
 
 function listen(story: GenerationRun): void {

@@ -9,7 +9,7 @@ export interface Steps {
   /** Beside the workflow, for the ledger: short, idempotent, a database round trip (bench `jobs`). */
   ledger: Pick<JobsActivities, 'acceptJob' | 'discardSource'>;
   /** Never given up: what the user must get back, and what must not be left lying about. */
-  sure: Pick<JobsActivities, 'endJob' | 'abandonJob' | 'removeMedia'>;
+  untilDone: Pick<JobsActivities, 'endJob' | 'abandonJob' | 'removeMedia'>;
   provider: Pick<ProviderActivities, 'generate'>;
   /** Retried with growing pauses until there is an outcome: the pauses add nothing to the history (bench `waiting`). */
   polling: Pick<ProviderActivities, 'awaitOutcome'>;
@@ -43,7 +43,7 @@ export function createSteps(input: GenerationInput): Steps {
       scheduleToCloseTimeout: 8_000,
       retry: { initialInterval: 100, maximumInterval: 1_000 },
     }),
-    sure: { endJob: ending.endJob, abandonJob: ending.abandonJob, removeMedia: removing.removeMedia },
+    untilDone: { endJob: ending.endJob, abandonJob: ending.abandonJob, removeMedia: removing.removeMedia },
     provider: proxyActivities<ProviderActivities>({
       taskQueue: providerQueue,
       startToCloseTimeout: timing.deadlineMs,

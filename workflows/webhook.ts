@@ -48,7 +48,7 @@ function wordsOf(result: AttemptResult): string {
 }
 
 /** Resolves when it is certain to be told. */
-export async function tellClient(
+export async function notifyClient(
   { queueId, accountId }: GenerationInput,
   event: WebhookEvent,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 import { durationOf, offerAudio, priceAudio } from '../../domain/generation/audioOffer.ts';
 import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { nanoToNumber } from '../../domain/money.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
@@ -70,7 +70,7 @@ const queueRoute = defineRoute({
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: AUDIO_DESCRIPTIONS.queue,
   async handler(dependencies: Dependencies, request) {
-    await point('request-parsed');
+    await failpoint('request-parsed');
     const { body, caller } = request;
     const { model, headers } = requireAudioModel(dependencies.config, body.model);
     requireCallable(dependencies.config, model, caller);

@@ -1,6 +1,6 @@
 /** How the audio routes describe themselves. */
 import {
-  anOrder,
+  orderCommands,
   answersWith,
   ORDER_HEADERS,
   RETRIEVE_HEADERS,
@@ -14,7 +14,7 @@ import { audioQuoteAnswer, queuedAudioAnswer } from './schema.ts';
 
 const MODEL = 'local-speech';
 const ORDER = { model: MODEL, prompt: 'The fare is paid, the doors are closing.' };
-const FINISHED_JOB = [...anOrder('/audio/queue', ORDER), UNTIL_STORED];
+const FINISHED_JOB = [...orderCommands('/audio/queue', ORDER), UNTIL_STORED];
 
 type AudioDescriptions = Record<'quote' | 'queue' | 'retrieve' | 'complete', RouteDescription>;
 

@@ -9,7 +9,7 @@ import { json, stream } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
 import { limitRoute } from '../http/limitRoute.ts';
 import { defineRoute } from '../http/route.ts';
-import { purchaseAnswer, type Sale } from '../paid/purchase.ts';
+import { type Purchase, purchaseAnswer } from '../paid/purchase.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import { AUGMENT_DESCRIPTIONS } from './openapi.ts';
 import { parserFields, scrapeBody, searchBody } from './schema.ts';
@@ -25,7 +25,7 @@ const LETTERS_PER_TOKEN = 3.2;
 const UNITS = { scrape: 'page', search: 'search', 'text-parser': 'document' };
 type Sold = keyof typeof UNITS;
 
-function saleOf({ prices }: Config, sold: Sold, requestId: string): Sale {
+function purchaseOf({ prices }: Config, sold: Sold, requestId: string): Purchase {
   const price = sold === 'search' ? prices.search : prices.scrape;
   const sku = `augment-${sold}`;
   const snapshot = {
@@ -53,7 +53,7 @@ export const scrapeRoute = defineRoute({
     const { body, caller, signal } = request;
     await limitPerMinute(dependencies, caller.accountId, '/augment/scrape');
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(dependencies.config, 'scrape', request.requestId),
+      purchase: purchaseOf(dependencies.config, 'scrape', request.requestId),
       settles: 'before the answer',
       work: async () => {
         const { share } = request;
@@ -82,7 +82,7 @@ export const searchRoute = defineRoute({
       throw new FareboxError({ code: 'unsupported_feature', message });
     }
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(dependencies.config, 'search', request.requestId),
+      purchase: purchaseOf(dependencies.config, 'search', request.requestId),
       settles: 'at its first byte',
       work: async () => {
         const { query, limit } = body;
@@ -105,7 +105,7 @@ export const parserRoute = defineRoute({
     const { body, caller, file, signal } = request;
     if (!file) throw invalid('file', 'Required');
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(dependencies.config, 'text-parser', request.requestId),
+      purchase: purchaseOf(dependencies.config, 'text-parser', request.requestId),
       settles: 'before the answer',
       work: async () => {
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);

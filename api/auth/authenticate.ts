@@ -14,7 +14,7 @@ import type { KeyCache } from './keyCache.ts';
 import type { KeyUse } from './keyUse.ts';
 import { readCredential } from './readCredential.ts';
 import type { SignIn } from './signIn/signIn.ts';
-import type { SignInDoor } from './signInDoor.ts';
+import type { SignInThrottle } from './signInThrottle.ts';
 import type { WalletCaller } from './walletCallers.ts';
 
 export interface Authentication extends Discovery {
@@ -22,11 +22,11 @@ export interface Authentication extends Discovery {
   use: KeyUse;
   clock: DatabaseClock;
   signIn: SignIn;
-  door: SignInDoor;
+  throttle: SignInThrottle;
   walletCaller(wallet: Wallet): WalletCaller;
 }
 
-export interface Knock {
+export interface AuthRequest {
   rawHeaders: readonly string[];
   /** Of the request, without its query. */
   path: string;
@@ -48,19 +48,22 @@ export function isForWallets(access: Access): boolean {
 }
 
 /** The caller, or the answer to one who cannot be told apart; throws FareboxError for a credential that is no good. */
-export async function authenticate(authentication: Authentication, knock: Knock): Promise<Identified> {
-  const credential = readCredential(knock.rawHeaders);
+export async function authenticate(
+  authentication: Authentication,
+  request: AuthRequest,
+): Promise<Identified> {
+  const credential = readCredential(request.rawHeaders);
   switch (credential.kind) {
     case 'bearer':
-      if (knock.access === 'own-wallet') throw refused('a key where only a wallet is known');
-      return { caller: await keyHolder(authentication, credential.secret, knock.address) };
+      if (request.access === 'own-wallet') throw refused('a key where only a wallet is known');
+      return { caller: await keyHolder(authentication, credential.secret, request.address) };
     case 'wallet':
-      return await walletHolder(authentication, knock, credential.header);
+      return await walletHolder(authentication, request, credential.header);
     case 'none':
-      if (CATALOGUE.has(knock.access) && authentication.config.catalogue.openWithoutKey) {
+      if (CATALOGUE.has(request.access) && authentication.config.catalogue.openWithoutKey) {
         return { caller: undefined };
       }
-      return { answer: await withoutCredential(authentication, knock) };
+      return { answer: await withoutCredential(authentication, request) };
     case 'payment':
       return { answer: json(PAYMENT_NOT_ACCEPTED, { status: 400 }) };
     case 'ambiguous':
@@ -73,13 +76,13 @@ export async function authenticate(authentication: Authentication, knock: Knock)
   }
 }
 
-function withoutCredential(discovery: Discovery, { path, access }: Knock): Promise<Answer> {
+function withoutCredential(discovery: Discovery, { path, access }: AuthRequest): Promise<Answer> {
   return discoveryAnswer(discovery, { path, signInOnly: access === 'own-wallet' });
 }
 
 async function walletHolder(
-  { signIn, door, walletCaller }: Authentication,
-  { access, address: addressOf }: Knock,
+  { signIn, throttle, walletCaller }: Authentication,
+  { access, address: addressOf }: AuthRequest,
   header: string,
 ): Promise<Identified> {
   if (!isForWallets(access)) throw refused('a wallet where only keys are known');
@@ -88,7 +91,7 @@ async function walletHolder(
     return { caller: walletCaller(await signIn.verify(header, address)) };
   } catch (error) {
     if (!(error instanceof SignInRefused)) throw error;
-    await door.countVain(address);
+    await throttle.countFailure(address);
     return { answer: signInRefused(error, access) };
   }
 }
@@ -117,15 +120,15 @@ async function keyHolder(
     authentication.use.touch(key.keyId);
     return toCaller(key);
   }
-  await authentication.door.countVain(addressOf());
+  await authentication.throttle.countFailure(addressOf());
   throw refusal;
 }
 
 /** An address that sent too many keys in vain costs no further look into the database. */
-function findKey({ keys, door }: Authentication, secret: string, addressOf: () => string) {
+function findKey({ keys, throttle }: Authentication, secret: string, addressOf: () => string) {
   if (!looksLikeSecret(secret)) return undefined;
   const secretHash = hash('sha256', secret, 'hex');
-  if (!keys.has(secretHash)) door.requireOpenForUnknownKey(addressOf());
+  if (!keys.has(secretHash)) throttle.requireOpenForUnknownKey(addressOf());
   return keys.get(secretHash);
 }
 

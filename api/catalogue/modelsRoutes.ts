@@ -1,8 +1,8 @@
 /** GET /models, /models/traits and /models/compatibility_mapping (MODEL-6). */
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
-import { type Answer, prepared } from '../http/answer.ts';
-import { isKnown } from '../http/etag.ts';
+import { type Answer, preparedAnswer } from '../http/answer.ts';
+import { matchesEtag } from '../http/etag.ts';
 import { defineRoute } from '../http/route.ts';
 import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
 import { LISTED_TYPES, type Prepared } from './publishedCatalogue.ts';
@@ -46,7 +46,7 @@ export const compatibilityRoute = defineRoute({
 /** The bytes, or 304 to a client that has them. What a key may read stays out of shared caches. */
 function unlessKnown({ bytes, etag }: Prepared, ifNoneMatch: string | undefined): Answer {
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
-  return isKnown(ifNoneMatch, etag)
-    ? prepared(undefined, { status: 304, headers })
-    : prepared(bytes, { headers });
+  return matchesEtag(ifNoneMatch, etag)
+    ? preparedAnswer(undefined, { status: 304, headers })
+    : preparedAnswer(bytes, { headers });
 }

@@ -84,7 +84,7 @@ export function json(body: unknown, options?: AnswerOptions): JsonAnswer {
   return { kind: 'json', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, body };
 }
 
-export function prepared(bytes: Buffer | undefined, options?: AnswerOptions): PreparedAnswer {
+export function preparedAnswer(bytes: Buffer | undefined, options?: AnswerOptions): PreparedAnswer {
   return { kind: 'prepared', status: options?.status ?? 200, headers: options?.headers ?? NO_HEADERS, bytes };
 }
 

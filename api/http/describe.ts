@@ -104,10 +104,10 @@ export const uuid = z.string().meta({ format: 'uuid' });
 export const FIELD = `field() { grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d'"' -f4; }`;
 
 /** Orders a recording in another voice: `$QUEUE_ID` is the job. */
-export const AN_ORDERED_JOB = anOrderedJob();
+export const AN_ORDERED_JOB = orderedJobCommands();
 
 /** The same with a further field of the form, as curl's `-F` takes it. */
-export function anOrderedJob(field?: string): readonly string[] {
+export function orderedJobCommands(field?: string): readonly string[] {
   const further = field === undefined ? '' : ` -F ${field}`;
   return [
     FIELD,
@@ -121,7 +121,7 @@ export const UNTIL_STORED = `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Au
 do sleep 1; done`;
 
 /** The commands that set `$QUEUE_ID` to that of a job newly ordered with a JSON body. */
-export function anOrder(path: string, body: Readonly<Record<string, unknown>>): readonly string[] {
+export function orderCommands(path: string, body: Readonly<Record<string, unknown>>): readonly string[] {
   return [
     FIELD,
     `QUEUE_ID=$(curl -sS "$FAREBOX_URL${path}" -H "Authorization: Bearer $FAREBOX_API_KEY" \\

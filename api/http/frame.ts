@@ -17,7 +17,7 @@ import { serveWallet } from '../wallets/walletCall.ts';
 import { type Answer, discardAnswer, releasing } from './answer.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import {
-  awaited,
+  awaitClient,
   ownerOf,
   Request,
   type RoutedContext,
@@ -30,7 +30,7 @@ import { readQuery } from './readQuery.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { type BodySpec, DEFAULT_DEADLINE_MS, type Route } from './route.ts';
-import { tooLate } from './upstreamErrors.ts';
+import { deadlineError } from './upstreamErrors.ts';
 
 export interface Frame {
   dependencies: Dependencies;
@@ -40,7 +40,7 @@ export interface Frame {
   respond: Respond;
 }
 
-export function serve(frame: Frame, route: Route): RouterMiddleware<RequestState> {
+export function serveRoute(frame: Frame, route: Route): RouterMiddleware<RequestState> {
   const { proxies } = frame.dependencies;
   return async function serveRoute(context) {
     const ctx = context as unknown as RoutedContext;
@@ -140,7 +140,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     const noteModel = (named: string) => {
       model = named;
     };
-    read = await awaited(
+    read = await awaitClient(
       ctx,
       readBody(ctx.req, body, {
         createFolder,
@@ -264,7 +264,7 @@ async function loss(
   { request }: HandlerCall,
   deadlineMs: number,
 ): Promise<FareboxError> {
-  const error = tooLate(`no answer after ${deadlineMs} ms`);
+  const error = deadlineError(`no answer after ${deadlineMs} ms`);
   request.abort(error);
   const undoing = request.undo();
   inFlight.track(undoing);

@@ -45,7 +45,7 @@ export function shareOf(visit: Visit): RequestShare {
 }
 
 /** What the client takes to send its body is none of our time. */
-export async function awaited<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
+export async function awaitClient<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {
     return await work;
@@ -185,7 +185,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   /** A function of its own: handlers take the members apart. */
   get waitFor(): <T>(work: Promise<T>) => Promise<T> {
-    return (work) => awaited(this.#ctx, work);
+    return (work) => awaitClient(this.#ctx, work);
   }
 
   get overheadMs(): () => number {

@@ -1,10 +1,10 @@
 /** Sends an Answer. */
 import type { ServerResponse } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
-import { isArmed, point } from '../../infra/points.ts';
+import { failpoint, isFailpointArmed } from '../../infra/failpoints.ts';
 import type { InFlight } from '../server/inFlight.ts';
-import { received } from '../server/receipt.ts';
-import { opened, relay } from '../server/relay.ts';
+import { waitForReceipt } from '../server/receipt.ts';
+import { waitForFirstBytes, relay } from '../server/relay.ts';
 import {
   type Answer,
   type BinaryAnswer,
@@ -67,11 +67,11 @@ async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
   announce(ctx, packed ? packed.bytes.length : Buffer.byteLength(text));
   if (answer.compressible) res.setHeader('Vary', 'Accept-Encoding');
   if (packed) res.setHeader('Content-Encoding', packed.encoding);
-  if (isArmed('response-started')) {
+  if (isFailpointArmed('response-started')) {
     res.flushHeaders();
-    await point('response-started');
+    await failpoint('response-started');
   }
-  if (isArmed('response-ended')) res.once('finish', () => void point('response-ended'));
+  if (isFailpointArmed('response-ended')) res.once('finish', () => void failpoint('response-ended'));
   res.end(packed ? packed.bytes : text);
 }
 
@@ -99,7 +99,7 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
   const stopReading = () => answer.stream.destroy();
   res.once('close', stopReading);
   try {
-    await opened(answer.stream);
+    await waitForFirstBytes(answer.stream);
   } catch (cause) {
     const message = 'The media cannot be read at the moment. Please try again.';
     inFlight.track(Promise.resolve(answer.onAborted?.()));
@@ -120,7 +120,7 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
     res.off('close', stopReading);
   }
   const { socket } = ctx.req;
-  const isReceived = () => received(socket, answer.sizeBytes);
+  const isReceived = () => waitForReceipt(socket, answer.sizeBytes);
   await afterwards(ctx, delivered ? () => answer.onDelivered?.(isReceived) : answer.onAborted);
 }
 

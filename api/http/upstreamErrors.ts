@@ -50,7 +50,7 @@ export function toClientError(error: unknown): unknown {
 }
 
 /** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
-export function tooLate(internal?: string): FareboxError {
+export function deadlineError(internal?: string): FareboxError {
   const message = 'The request took too long.';
   return new FareboxError({ code: 'timed_out', message, ...(internal !== undefined && { internal }) });
 }

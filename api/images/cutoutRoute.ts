@@ -11,21 +11,21 @@ import type { NamedModel } from '../models.ts';
 import { dryRun } from '../paid/dryRun.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
-import { IMAGE_DESCRIPTIONS } from './openapi.ts';
-import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
-import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
   DEADLINE_MS,
   fileAnswer,
-  finished,
+  finishImages,
   firstCallable,
   headersOf,
   type ImageRequest,
-  inWorkFolder,
-  makerOf,
-  prepared,
-  saleOf,
-} from './studio.ts';
+  withWorkFolder,
+  imageProviderOf,
+  prepareSources,
+  purchaseOf,
+} from './imagePipeline.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
+import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
 /** The published one, and ours for when it is away. */
 const MODELS = ['bria-bg-remover', 'local-cutout'] as const;
@@ -72,30 +72,32 @@ async function cutOut(
 ): Promise<Answer> {
   const { model } = named;
   const { body, caller, requestId, signal } = request;
-  const maker = makerOf(dependencies, model, 'cutOut');
+  const maker = imageProviderOf(dependencies, model, 'cutOut');
   const price = priceOfImages(model.spec, { resolution: undefined, quality: undefined, count: 1 });
   if (!price)
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   if (request.lacksFunds) return dryRun(price);
-  return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal, share: request.share };
-    const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
+  return await withWorkFolder(dependencies, async (folder) => {
+    const workspace = { folder, signal, share: request.share };
+    const sources = await request.waitFor(
+      takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }),
+    );
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(model, { price, unit: 'cutout', units: 1, requestId }),
+      purchase: purchaseOf(model, { price, unit: 'cutout', units: 1, requestId }),
       settles: 'at its first byte',
       work: async (noteMade) => {
         const [plain = sources[0]] = await request.waitFor(
-          prepared(dependencies, maker, { ...bench, sources, sent: [image] }),
+          prepareSources(dependencies, maker, { ...workspace, sources, sent: [image] }),
         );
         if (!plain) throw invalid('image', 'Required');
         const endUser = endUserOf(caller.accountId, body.anon_user_id);
         const order = { upstreamModel: model.upstreamModel, endUser, image: plain };
         const cut = await request.waitFor(maker.cutOut(order, { workFolder: folder, signal }));
         noteMade();
-        const made = await finished(
+        const made = await finishImages(
           dependencies,
           { provider: maker, made: [cut] },
-          { ...bench, format: 'png' },
+          { ...workspace, format: 'png' },
         );
         return await fileAnswer(made[0] ?? cut, headersOf(named, made));
       },

@@ -23,20 +23,20 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { dryRun } from '../paid/dryRun.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
-import { type SentImage, takeImages } from './sources.ts';
 import {
-  type Bench,
   fileAnswer,
-  finished,
+  finishImages,
   headersOf,
   type ImageRequest,
-  inWorkFolder,
-  makerOf,
-  prepared,
+  type ImageWorkspace,
+  withWorkFolder,
+  imageProviderOf,
+  prepareSources,
+  purchaseOf,
   safeMode,
-  saleOf,
   tierRemarks,
-} from './studio.ts';
+} from './imagePipeline.ts';
+import { type SentImage, takeImages } from './sources.ts';
 
 /** All three routes, in one shape. */
 export interface EditOrder {
@@ -65,24 +65,24 @@ export async function editImages(
   const { named, present = fileAnswer } = order;
   const tier = checkFields(named.model, order);
   const isSafe = safeMode(dependencies, named.model, order.safeMode);
-  const maker = makerOf(dependencies, named.model, 'editImage');
+  const maker = imageProviderOf(dependencies, named.model, 'editImage');
   const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
-  const sale = saleOfEdit(named.model, { order, tier, requestId: request.requestId });
-  if (request.lacksFunds) return dryRun(sale.price);
-  return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal: request.signal, share: request.share };
+  const purchase = purchaseOfEdit(named.model, { order, tier, requestId: request.requestId });
+  if (request.lacksFunds) return dryRun(purchase.price);
+  return await withWorkFolder(dependencies, async (folder) => {
+    const workspace = { folder, signal: request.signal, share: request.share };
     const images = await request.waitFor(
-      takeImages(dependencies, order.images, { ...bench, bounds: SOURCE_PIXELS }),
+      takeImages(dependencies, order.images, { ...workspace, bounds: SOURCE_PIXELS }),
     );
     const edit = toEdit(request, { named, order, images, tier, isSafe });
     maker.checkEdit?.(edit);
     return await purchaseAnswer(dependencies, request, {
-      sale,
+      purchase,
       settles: 'at its first byte',
       work: async (noteMade) => {
         const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
-        const making = { maker, edit: final, sent: order.images, bench, noteMade };
+        const making = { maker, edit: final, sent: order.images, workspace, noteMade };
         const made = await make(dependencies, request, making);
         const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
         return await present(made, headers);
@@ -150,7 +150,7 @@ interface Billed {
   requestId: string;
 }
 
-function saleOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
+function purchaseOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
   const { images, enhances } = order;
   const edit = priceOfEdit(model.spec, { ...tier, imageCount: images.length });
   if (!edit)
@@ -159,7 +159,7 @@ function saleOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
   if (images.length > 1) remarks.push(`${images.length} input images`);
   if (enhances) remarks.push('prompt rewritten');
   const price = enhances ? plus(edit, ENHANCEMENT) : edit;
-  return saleOf(model, { price, unit: 'edit', units: 1, requestId, remarks });
+  return purchaseOf(model, { price, unit: 'edit', units: 1, requestId, remarks });
 }
 
 const MAX_PROMPT_LENGTH = 32_768;
@@ -170,23 +170,25 @@ function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageE
 }
 
 interface Making {
-  maker: ReturnType<typeof makerOf<'editImage'>>;
+  maker: ReturnType<typeof imageProviderOf<'editImage'>>;
   edit: ImageEdit;
   sent: readonly SentImage[];
-  bench: Bench;
+  workspace: ImageWorkspace;
   noteMade(): void;
 }
 
 async function make(
   dependencies: Dependencies,
   { signal, waitFor }: ImageRequest<unknown>,
-  { maker, edit, sent, bench, noteMade }: Making,
+  { maker, edit, sent, workspace, noteMade }: Making,
 ) {
-  const images = await waitFor(prepared(dependencies, maker, { ...bench, sources: edit.images, sent }));
-  const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: bench.folder, signal }));
+  const images = await waitFor(
+    prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }),
+  );
+  const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: workspace.folder, signal }));
   noteMade();
   const [image = made] = await waitFor(
-    finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: edit.format }),
+    finishImages(dependencies, { provider: maker, made: [made] }, { ...workspace, format: edit.format }),
   );
   return image;
 }

@@ -5,7 +5,8 @@ import type { SpooledText } from '../body/spooledText.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type UploadedFile } from '../http/route.ts';
 import { editImages, requireEditModel } from './edit.ts';
-import { asOpenAi, knownOr } from './openAi.ts';
+import { DEADLINE_MS } from './imagePipeline.ts';
+import { asOpenAi, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import {
   type EditBody,
@@ -18,7 +19,6 @@ import {
   openAiEditFields,
 } from './schema.ts';
 import type { SentImage } from './sources.ts';
-import { DEADLINE_MS } from './studio.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Under 25 MB, as base64, beside the other fields. */
@@ -124,7 +124,7 @@ export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
     const { body, files } = request;
     if (files.length === 0) throw invalid('image', 'Required');
     const find = (name: string) => requireEditModel(dependencies, request, { name, field: 'model' });
-    const named = knownOr(DEFAULT_MODEL, find)(body.model);
+    const named = withDefaultModel(DEFAULT_MODEL, find)(body.model);
     await request.admitModel(named.model.id);
     const ratio = RATIOS[body.size ?? 'auto'];
     const { quality } = body;

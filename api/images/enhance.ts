@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';
 import { toClientError } from '../http/upstreamErrors.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import type { ImageRequest } from './studio.ts';
+import type { ImageRequest } from './imagePipeline.ts';
 
 const DEADLINE_MS = 30_000;
 const MAX_TOKENS = 1_024;

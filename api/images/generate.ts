@@ -17,18 +17,18 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { dryRun } from '../paid/dryRun.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
-import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
-  finished,
+  finishImages,
   headersOf,
   type ImageRequest,
-  inWorkFolder,
-  makerOf,
-  prepared,
+  withWorkFolder,
+  imageProviderOf,
+  prepareSources,
+  purchaseOf,
   safeMode,
-  saleOf,
   tierRemarks,
-} from './studio.ts';
+} from './imagePipeline.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
 /** Both routes, in one shape. */
 export interface GenerationOrder {
@@ -92,16 +92,16 @@ export async function generateImages(
   const startedAt = performance.now();
   const tier = checkFields(model, order);
   const isSafe = safeMode(dependencies, model, { wished: order.safeMode, usual: true });
-  const maker = makerOf(dependencies, model, 'makeImages');
+  const maker = imageProviderOf(dependencies, model, 'makeImages');
   const enhancer = order.enhances ? requireEnhancer(dependencies, request) : undefined;
-  const sale = saleOfImages(model, { order, tier, requestId: request.requestId });
-  if (request.lacksFunds) return dryRun(sale.price);
-  return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal: request.signal, share: request.share };
+  const purchase = purchaseOfImages(model, { order, tier, requestId: request.requestId });
+  if (request.lacksFunds) return dryRun(purchase.price);
+  return await withWorkFolder(dependencies, async (folder) => {
+    const workspace = { folder, signal: request.signal, share: request.share };
     const sent = order.references.map(({ image }) => image);
-    const sources = await request.waitFor(takeImages(dependencies, sent, { ...bench, bounds: ANY_SIZE }));
+    const sources = await request.waitFor(takeImages(dependencies, sent, { ...workspace, bounds: ANY_SIZE }));
     return await purchaseAnswer(dependencies, request, {
-      sale,
+      purchase,
       settles: 'at its first byte',
       work: async (noteMade) => {
         const asked = toOrder(request, { model, order, tier, isSafe });
@@ -109,7 +109,9 @@ export async function generateImages(
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
         const prompt =
           enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
-        const images = await request.waitFor(prepared(dependencies, maker, { ...bench, sources, sent }));
+        const images = await request.waitFor(
+          prepareSources(dependencies, maker, { ...workspace, sources, sent }),
+        );
         const final = {
           ...asked,
           ...(prompt !== undefined && { prompt }),
@@ -123,8 +125,10 @@ export async function generateImages(
         if (raw.length !== order.count) throw wrongNumber(raw.length, order.count);
         noteMade();
         const note = order.notes ? { note: noteOf(dependencies, model, final) } : {};
-        const finish = { ...bench, format: order.format, ...note };
-        const made = await request.waitFor(finished(dependencies, { provider: maker, made: raw }, finish));
+        const finish = { ...workspace, format: order.format, ...note };
+        const made = await request.waitFor(
+          finishImages(dependencies, { provider: maker, made: raw }, finish),
+        );
         const headers = { ...headersOf(named, made), ...(prompt !== undefined && promptHeader(prompt)) };
         const timing = {
           inference,
@@ -155,7 +159,7 @@ function checkFields({ spec }: ImageModel, order: GenerationOrder): ImageTier {
   return tier;
 }
 
-function saleOfImages(
+function purchaseOfImages(
   model: ImageModel,
   { order, tier, requestId }: { order: GenerationOrder; tier: ImageTier; requestId: string },
 ) {
@@ -165,7 +169,7 @@ function saleOfImages(
     throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   const price = enhances ? plus(images, ENHANCEMENT) : images;
   const remarks = [...tierRemarks(tier), ...(enhances ? ['prompt rewritten'] : [])];
-  return saleOf(model, { price, unit: 'image', units: count, requestId, remarks });
+  return purchaseOf(model, { price, unit: 'image', units: count, requestId, remarks });
 }
 
 interface CheckedGeneration {

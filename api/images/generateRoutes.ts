@@ -12,10 +12,10 @@ import {
   isGenerator,
   requireImageModel,
 } from './generate.ts';
-import { asOpenAi, knownOr } from './openAi.ts';
+import { DEADLINE_MS, fileAnswer } from './imagePipeline.ts';
+import { asOpenAi, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './schema.ts';
-import { DEADLINE_MS, fileAnswer } from './studio.ts';
 
 const SMALL_JSON_BYTES = 256 * 1024;
 /** The trait of the model for those who name none. */
@@ -121,7 +121,7 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
   describes: IMAGE_DESCRIPTIONS.generations,
   async handler(dependencies, request) {
     const { body } = request;
-    const named = knownOr(DEFAULT_MODEL, (name) => requireImageModel(dependencies, request, name))(
+    const named = withDefaultModel(DEFAULT_MODEL, (name) => requireImageModel(dependencies, request, name))(
       body.model,
     );
     await request.admitModel(named.model.id);

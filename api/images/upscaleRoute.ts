@@ -11,22 +11,22 @@ import { defineRoute } from '../http/route.ts';
 import type { NamedModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { ONE_IMAGE_FORM, ONE_IMAGE_JSON_BYTES, oneImage, SPOOLS } from './editRoutes.ts';
-import { IMAGE_DESCRIPTIONS } from './openapi.ts';
-import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
-import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 import {
-  type Bench,
   DEADLINE_MS,
   fileAnswer,
-  finished,
+  finishImages,
   firstCallable,
   headersOf,
   type ImageRequest,
-  inWorkFolder,
-  makerOf,
-  prepared,
-  saleOf,
-} from './studio.ts';
+  type ImageWorkspace,
+  withWorkFolder,
+  imageProviderOf,
+  prepareSources,
+  purchaseOf,
+} from './imagePipeline.ts';
+import { IMAGE_DESCRIPTIONS } from './openapi.ts';
+import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
+import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
 /** The published one, and ours for when it is away. */
 const MODELS = ['upscaler', 'local-upscale-image'] as const;
@@ -65,19 +65,21 @@ async function enlarge(
   { named, image }: { named: NamedModel<UpscaleModel>; image: SentImage },
 ): Promise<Answer> {
   const { model } = named;
-  const maker = makerOf(dependencies, model, 'enlarge');
+  const maker = imageProviderOf(dependencies, model, 'enlarge');
   const { requestId, signal } = request;
   request.requireFunds();
-  return await inWorkFolder(dependencies, async (folder) => {
-    const bench = { folder, signal, share: request.share };
-    const sources = await request.waitFor(takeImages(dependencies, [image], { ...bench, bounds: ANY_SIZE }));
+  return await withWorkFolder(dependencies, async (folder) => {
+    const workspace = { folder, signal, share: request.share };
+    const sources = await request.waitFor(
+      takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }),
+    );
     const [source] = sources;
     if (!source) throw invalid('image', 'Required');
     const scale = scaleWithin(request.body.scale ?? DEFAULT_SCALE, source);
     const price = priceOfUpscale(model.spec, scale);
     const remarks = [`${scale.toFixed(2)} times the size`];
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
+      purchase: purchaseOf(model, { price, unit: 'upscale', units: 1, requestId, remarks }),
       settles: 'at its first byte',
       work: async (noteMade) => {
         const made = await enlarged(dependencies, request, {
@@ -86,7 +88,7 @@ async function enlarge(
           scale,
           source,
           sent: image,
-          bench,
+          workspace,
           noteMade,
         });
         return await fileAnswer(made, headersOf(named, [made]));
@@ -96,31 +98,33 @@ async function enlarge(
 }
 
 interface Enlarging {
-  maker: ReturnType<typeof makerOf<'enlarge'>>;
+  maker: ReturnType<typeof imageProviderOf<'enlarge'>>;
   model: UpscaleModel;
   scale: number;
   source: ImageFile;
   sent: SentImage;
-  bench: Bench;
+  workspace: ImageWorkspace;
   noteMade(): void;
 }
 
 async function enlarged(
   dependencies: Dependencies,
   { body, caller, waitFor }: ImageRequest<UpscaleBody>,
-  { maker, model, scale, source, sent, bench, noteMade }: Enlarging,
+  { maker, model, scale, source, sent, workspace, noteMade }: Enlarging,
 ) {
   const [image = source] = await waitFor(
-    prepared(dependencies, maker, { ...bench, sources: [source], sent: [sent] }),
+    prepareSources(dependencies, maker, { ...workspace, sources: [source], sent: [sent] }),
   );
   const wished = body.creativity === null ? 0 : (body.creativity ?? DEFAULT_CREATIVITY);
   const creativity = Math.min(MAX_CREATIVITY, Math.max(0, wished));
   const endUser = endUserOf(caller.accountId, undefined);
   const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
-  const made = await waitFor(maker.enlarge(order, { workFolder: bench.folder, signal: bench.signal }));
+  const made = await waitFor(
+    maker.enlarge(order, { workFolder: workspace.folder, signal: workspace.signal }),
+  );
   noteMade();
   const [file = made] = await waitFor(
-    finished(dependencies, { provider: maker, made: [made] }, { ...bench, format: 'png' }),
+    finishImages(dependencies, { provider: maker, made: [made] }, { ...workspace, format: 'png' }),
   );
   return file;
 }

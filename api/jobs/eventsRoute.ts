@@ -1,13 +1,13 @@
 /** GET /jobs/{queue_id}/events: what happened to a job and what happens, as server-sent events. */
 import { readChanges } from '../../infra/postgres/jobChanges.ts';
-import { keyStands } from '../../infra/postgres/keys.ts';
-import { events, prepared } from '../http/answer.ts';
+import { isKeyActive } from '../../infra/postgres/keys.ts';
+import { events, preparedAnswer } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { findOwnJob } from '../queue/findOwnJob.ts';
 import { readCursor, refuseEventId } from './eventCursor.ts';
 import { beginStory, continueStory, isOver } from './jobStory.ts';
 import { JOB_DESCRIPTIONS } from './openapi.ts';
-import { tellJob } from './tellJob.ts';
+import { streamJobEvents } from './streamJobEvents.ts';
 
 export const jobEventsRoute = defineRoute({
   method: 'GET',
@@ -20,7 +20,7 @@ export const jobEventsRoute = defineRoute({
     const cursor = readCursor(headers['last-event-id']);
     const read = (after: number) => readChanges(sql, { queueId, after });
     const { accountId, keyId } = caller;
-    const mayHear = async () => keyId === null || (await keyStands(sql, keyId));
+    const mayHear = async () => keyId === null || (await isKeyActive(sql, keyId));
     const watch = jobWatch.watch({ queueId, accountId });
     try {
       const story = beginStory(queueId);
@@ -28,7 +28,7 @@ export const jobEventsRoute = defineRoute({
       if (cursor.seq > story.seq || (cursor.ended && !isOver(story))) refuseEventId();
       if (!cursor.ended) {
         const telling = { watch, story, begun, read, mayHear, signal, stopping, log };
-        return events((take) => tellJob(telling, take));
+        return events((take) => streamJobEvents(telling, take));
       }
     } catch (error) {
       watch.close();
@@ -36,6 +36,6 @@ export const jobEventsRoute = defineRoute({
     }
     watch.close();
     // The word of server-sent events for: do not come back.
-    return prepared(undefined, { status: 204 });
+    return preparedAnswer(undefined, { status: 204 });
   },
 });

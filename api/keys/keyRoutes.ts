@@ -12,7 +12,7 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
-import { mustBeFuture, newKeyOf, toKeyId } from './newKey.ts';
+import { requireFutureExpiry, newKeyOf, toKeyId } from './newKey.ts';
 import { KEY_DESCRIPTIONS } from './openapi.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
 import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './schema.ts';
@@ -66,7 +66,7 @@ export const updateKeyRoute = defineRoute({
   describes: KEY_DESCRIPTIONS.update,
   async handler({ sql, clock }, request) {
     const { id, consumptionLimit, ...patch } = request.body;
-    mustBeFuture(patch.expiresAt, clock);
+    requireFutureExpiry(patch.expiresAt, clock);
     const keyId = toKeyId(id);
     const { caller } = request;
     if (patch.expiresAt !== undefined && (await findAdminKey(sql, caller, keyId))) {

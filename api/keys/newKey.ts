@@ -13,7 +13,7 @@ export function newKeyOf(
   { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
   body: CreateBody,
 ): Omit<NewKey, 'accountId' | 'createdBy'> {
-  mustBeFuture(body.expiresAt, clock);
+  requireFutureExpiry(body.expiresAt, clock);
   const { usd = null, diem = null, vcu = null } = body.consumptionLimit ?? {};
   return {
     keyType: body.apiKeyType,
@@ -28,7 +28,7 @@ export function newKeyOf(
 }
 
 /** No key is made or left that never works. */
-export function mustBeFuture(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
+export function requireFutureExpiry(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
   if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
 }
 

@@ -16,7 +16,7 @@ import { newKeyOf } from './newKey.ts';
 import { KEY_DESCRIPTIONS } from './openapi.ts';
 import { presentNewKey } from './presentKey.ts';
 import { web3Body, web3Query } from './schema.ts';
-import { issueToken, WEB3_KEY_PATH as PATH, readToken, refused } from './web3Token.ts';
+import { issueToken, WEB3_KEY_PATH as PATH, readToken, refusedError } from './web3Token.ts';
 
 const MAX_BYTES = 64 * 1024;
 
@@ -29,7 +29,7 @@ export const web3TokenRoute = defineRoute({
   async handler({ config, limits, sql, clock }, { address, query }) {
     await limitAddress({ limits }, address, { path: PATH, perMinute: config.limits.perAddressPerMinute });
     const wallet = query.address === undefined ? undefined : toWallet(query.address);
-    if (query.address !== undefined && !wallet) throw refused('The wallet address is not valid');
+    if (query.address !== undefined && !wallet) throw refusedError('The wallet address is not valid');
     const { publicUrl, x402 } = config;
     const terms = { wallet, keyType: query.apiKeyType, nowMs: clock.now() };
     const token = issueToken(await signingKey(sql), { publicUrl, ...x402 }, terms);
@@ -51,20 +51,20 @@ export const web3KeyRoute = defineRoute({
     const { sql, clock, fundsGate, web3Tokens } = dependencies;
     const { address, signature, token, ...terms } = body;
     const wallet = toWallet(address);
-    if (!wallet) throw refused('The wallet address is not valid');
+    if (!wallet) throw refusedError('The wallet address is not valid');
     const { id, expiresAtMs, ...said } = readToken(await signingKey(sql), token, clock.now());
     if (said.wallet && (said.wallet.family !== wallet.family || said.wallet.address !== wallet.address)) {
-      throw refused('The token is for another wallet');
+      throw refusedError('The token is for another wallet');
     }
     if (said.keyType !== undefined && said.keyType !== terms.apiKeyType) {
-      throw refused(`The token is for a key of type ${said.keyType}`);
+      throw refusedError(`The token is for a key of type ${said.keyType}`);
     }
     if (!(await isTextSignedBy(wallet, token, signature))) {
-      throw refused('The signature is not of this wallet over this token');
+      throw refusedError('The signature is not of this wallet over this token');
     }
     const key = newKeyOf(dependencies, terms);
     if (!(await web3Tokens.use({ wallet, nonce: id, rememberUntilMs: expiresAtMs }))) {
-      throw refused('The token was used already');
+      throw refusedError('The token was used already');
     }
     const accountId = await inTransaction(sql, (client) => openWalletAccount(client, wallet));
     await fundsGate.requireActive(accountId);

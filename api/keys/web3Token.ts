@@ -92,15 +92,15 @@ function statementOf(keyType: KeyType | undefined): string {
 export function readToken(key: Buffer, token: string, nowMs: number): Web3Token {
   const lines = token.split('\n');
   const [nonce, ...others] = lines.flatMap((line) => NONCE.exec(line)?.[1] ?? []);
-  if (nonce === undefined || others.length > 0) throw refused('The token is malformed');
+  if (nonce === undefined || others.length > 0) throw refusedError('The token is malformed');
   const id = nonce.slice(0, ID_CHARACTERS);
   const expected = Buffer.from(codeOf(key, token.replace(nonce, id)));
   if (!timingSafeEqual(expected, Buffer.from(nonce.slice(ID_CHARACTERS)))) {
-    throw refused('The token was changed, or is not of this service');
+    throw refusedError('The token was changed, or is not of this service');
   }
   const value = (label: string) => lines.find((line) => line.startsWith(label))?.slice(label.length) ?? '';
   const expiresAtMs = readDateTime(value('Expiration Time: ')) ?? 0;
-  if (nowMs >= expiresAtMs) throw refused('The token has expired');
+  if (nowMs >= expiresAtMs) throw refusedError('The token has expired');
   const keyType = (['ADMIN', 'INFERENCE'] as const).find((type) => lines.includes(STATEMENTS[type]));
   return { id, expiresAtMs, keyType, wallet: toWallet(lines[1] ?? '') };
 }
@@ -111,6 +111,6 @@ function codeOf(key: Buffer, text: string): string {
   return createHmac('sha256', own).update(text).digest('hex');
 }
 
-export function refused(message: string): FareboxError {
+export function refusedError(message: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message });
 }

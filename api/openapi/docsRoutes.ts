@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Router } from '@koa/router';
-import { etagOf, isKnown } from '../http/etag.ts';
+import { etagOf, matchesEtag } from '../http/etag.ts';
 import type { RequestState } from '../http/requestState.ts';
 import type { Route } from '../http/route.ts';
 import { describeApi } from './document.ts';
@@ -57,7 +57,7 @@ export function addDocsRoutes(router: Router<RequestState>, options: DocsOptions
         throw error;
       });
       ctx.set({ ETag: etag, 'Cache-Control': 'no-cache', 'Content-Security-Policy': POLICY });
-      if (isKnown(ctx.req.headers['if-none-match'], etag)) {
+      if (matchesEtag(ctx.req.headers['if-none-match'], etag)) {
         ctx.status = 304;
         return;
       }

@@ -9,7 +9,7 @@ import { type AnswerDescription, GROUPS, type RouteDescription } from '../http/d
 import type { MultipartSpec, Route } from '../http/route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
-import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, toThem, WALLET_HEADERS } from './headers.ts';
+import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, headerReferences, WALLET_HEADERS } from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
@@ -131,10 +131,10 @@ function shown(schema: z.ZodType): z.ZodType {
 type Responses = ZodOpenApiOperationObject['responses'];
 
 function responsesOf(route: Route, { answers }: RouteDescription): Responses {
-  const common = toThem(COMMON_HEADERS);
+  const common = headerReferences(COMMON_HEADERS);
   const tells = route.limitHeaders !== 'refusals';
-  const limits = route.access === 'open' || !tells ? {} : toThem(LIMIT_HEADERS);
-  const wallets = isForWallets(route.access) ? toThem(WALLET_HEADERS) : {};
+  const limits = route.access === 'open' || !tells ? {} : headerReferences(LIMIT_HEADERS);
+  const wallets = isForWallets(route.access) ? headerReferences(WALLET_HEADERS) : {};
   const responses: Record<string, NonNullable<Responses>[`${1 | 2 | 3 | 4 | 5}${string}`]> = {};
   for (const [status, answer] of Object.entries(answers)) {
     const headers = { ...common, ...limits, ...wallets, ...headersOf(answer) };

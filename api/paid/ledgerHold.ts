@@ -12,14 +12,14 @@ import {
   unpaidPart,
 } from '../../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { SettleRequest } from '../../infra/postgres/createLedger.ts';
 import { isUnavailable, unavailable } from '../../infra/postgres/failures.ts';
 import { withdrawHold } from '../../infra/postgres/ledger.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../../infra/telemetry/counters.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { tooLate } from '../http/upstreamErrors.ts';
+import { deadlineError } from '../http/upstreamErrors.ts';
 
 export type LedgerClient = Pick<Dependencies, 'ledger' | 'sql'>;
 /** Its log is created on first use; most calls never need one. */
@@ -123,7 +123,7 @@ export class LedgerHold {
    * is told. `within the hold`: not more than was held is taken; the rest is logged and counted.
    */
   settle(price: LedgerPrice, details: Partial<PriceSnapshot>, most?: 'within the hold'): Promise<Settlement> {
-    if (this.#isLost) return Promise.reject(tooLate());
+    if (this.#isLost) return Promise.reject(deadlineError());
     const taken = most === 'within the hold' ? lesser(price, this.#terms.bound) : price;
     const isCut = taken.usd < price.usd || taken.diem < price.diem;
     this.#bill = {
@@ -150,9 +150,9 @@ export class LedgerHold {
   /** The deadline passed: the bill is undone before the client is told so, and cannot come back. */
   async #undo(): Promise<void> {
     await this.#billing?.catch(() => undefined);
-    await point('late-bill');
+    await failpoint('late-bill');
     if (this.#bill?.mayStand) await this.#withdraw();
-    await point('late-bill-withdrawn');
+    await failpoint('late-bill-withdrawn');
   }
 
   async #withdraw(): Promise<void> {
@@ -178,7 +178,7 @@ export class LedgerHold {
     try {
       const settled = await this.#insist(this.#until, () => this.#settleOnce(bill, settle), 'a bill');
       if (settled.outcome === 'given_up') {
-        throw this.#isLost ? tooLate() : unavailable('the account stayed locked');
+        throw this.#isLost ? deadlineError() : unavailable('the account stayed locked');
       }
       if (settled.outcome === 'settled') {
         this.#isEnded = true;
@@ -187,7 +187,7 @@ export class LedgerHold {
         const cause = price === taken ? 'above_hold' : 'left_above_hold';
         return this.#noteOverrun(price, { cause, parts: settled.parts });
       }
-      if (this.#isLost) throw tooLate();
+      if (this.#isLost) throw deadlineError();
       const parts = await this.#takeLateBill(bill);
       this.#isEnded = true;
       return this.#noteOverrun(price, { cause: settled.outcome, parts });

@@ -15,7 +15,7 @@ import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { refundedPerDayOf } from '../../domain/limits/refundedPerDay.ts';
 import type { Nano } from '../../domain/money.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import { inTransaction } from '../../infra/postgres/pool.ts';
 import { takeRefundBudget } from '../../infra/postgres/refundBudget.ts';
 import { refundBudgetFailures } from '../../infra/telemetry/counters.ts';
@@ -58,7 +58,7 @@ export function settleAfterStream(hold: LedgerHold, tell: EventAnswer['tell']): 
   };
 }
 
-export interface Sale {
+export interface Purchase {
   price: LedgerPrice;
   snapshot: PriceSnapshot;
   /** Longer than the work may take, and the sending of what is made meanwhile. */
@@ -66,7 +66,7 @@ export interface Sale {
 }
 
 export interface AnswerTerms {
-  sale: Sale;
+  purchase: Purchase;
   settles: 'before the answer' | 'at its first byte' | 'at its end';
   /** `noteMade`: the provider has done its part, and is paid for it whatever fails after that. */
   work(noteMade: () => void): Promise<Answer>;
@@ -80,9 +80,8 @@ type AnswerBuyer = Buyer &
 export async function purchaseAnswer(
   dependencies: Selling,
   request: AnswerBuyer,
-  { sale, settles, work }: AnswerTerms,
+  { purchase: { price, snapshot, ttlMs }, settles, work }: AnswerTerms,
 ): Promise<Answer> {
-  const { price, snapshot, ttlMs } = sale;
   if (isDryRun(request)) return dryRun(price);
   // Read before the work: without its signal a request does not learn that its client has left.
   const { requestId: operationId, signal } = request;
@@ -94,9 +93,9 @@ export async function purchaseAnswer(
     async work(hold) {
       const startedAt = performance.now();
       let isMade = false;
-      const undo = () => giveBack(dependencies, request, { hold, sale, isMade });
+      const undo = () => giveBack(dependencies, request, { hold, price, snapshot, isMade });
       try {
-        await point('sale-held');
+        await failpoint('sale-held');
         const answer = await work(() => {
           isMade = true;
         });
@@ -116,9 +115,9 @@ async function chargeSale(
   price: LedgerPrice,
   details: Partial<PriceSnapshot>,
 ): Promise<void> {
-  await point('sale-made');
+  await failpoint('sale-made');
   await hold.settle(price, details);
-  await point('sale-settled');
+  await failpoint('sale-settled');
 }
 
 interface PaidDelivery extends Pick<AnswerTerms, 'settles'> {
@@ -172,7 +171,7 @@ function mayBeMade(error: unknown, signal: AbortSignal): boolean {
 async function giveBack(
   dependencies: Selling,
   request: AnswerBuyer,
-  { hold, sale: { price, snapshot }, isMade }: { hold: LedgerHold; sale: Sale; isMade: boolean },
+  { hold, price, snapshot, isMade }: { hold: LedgerHold; isMade: boolean } & Omit<Purchase, 'ttlMs'>,
 ): Promise<void> {
   const kind = dependencies.config.providers[snapshot.provider]?.kind;
   const isPaidFor = kind !== 'local' && price.usd > 0n;

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import { recordEvents } from '../../infra/postgres/jobEvents.ts';
 import { executionP80Ms, type JobRow } from '../../infra/postgres/jobs.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
@@ -134,7 +134,7 @@ async function delivered(dependencies: Dependencies, delivery: Delivery, how: De
   const { queueId } = delivery.job;
   const goes = delivery.deleteAfterwards && how.toTheEnd;
   const departure = goes ? depart(dependencies, queueId, how) : undefined;
-  await point('delivered');
+  await failpoint('delivered');
   await recordEvents(dependencies.sql, queueId, [{ event: 'delivered' }]);
   await departure;
 }

@@ -1,7 +1,7 @@
 /** The routes that every kind of queued media has alike: fetch what came of a job, and say that one is done with it. */
 import type { JobKind } from '../../domain/jobs.ts';
 import { isFinal } from '../../domain/jobs.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import { recordEvents } from '../../infra/postgres/jobEvents.ts';
 import { type JobRow, releaseMedia } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -75,8 +75,8 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
       const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
       if (isFinal(job.state)) return json({ success: true }, { headers });
       try {
-        const success = await giveUp({ sql, temporal }, job);
-        await point('complete-answer');
+        const success = await giveUpJob({ sql, temporal }, job);
+        await failpoint('complete-answer');
         return json({ success }, { headers });
       } catch (error) {
         log.warn({ err: error, queueId: job.queueId }, 'the media could not be deleted now');
@@ -87,7 +87,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
 }
 
 /** The client is done with what came, or is still to come, of an unfinished job. False: it is not deleted yet. */
-export async function giveUp(
+export async function giveUpJob(
   { sql, temporal }: Pick<Dependencies, 'sql' | 'temporal'>,
   { queueId, state }: JobRow,
 ): Promise<boolean> {

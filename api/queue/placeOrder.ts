@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Caller } from '../../domain/caller.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import { isRunning, wasGivenBack } from '../../domain/jobs.ts';
+import { isRunning, wasWithdrawn } from '../../domain/jobs.ts';
 import { findProvider } from '../../domain/providerKind.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Logger } from '../../infra/log.ts';
@@ -137,7 +137,7 @@ async function replayOf(
 ): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
   const found = await findJob(sql, { queueId, accountId });
   const job = found?.state === 'accepted' ? await confirmAcceptance(sql, found) : found;
-  if (!job || wasGivenBack(job)) return undefined;
+  if (!job || wasWithdrawn(job)) return undefined;
   return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
 }
 
@@ -146,7 +146,7 @@ export async function isOrderReplay(sql: SqlClient, name: ReplayName): Promise<b
   const { accountId } = name;
   const queueId = await findClaimedOrder(sql, name);
   const job = queueId === undefined ? undefined : await findJob(sql, { queueId, accountId });
-  return job !== undefined && !wasGivenBack(job);
+  return job !== undefined && !wasWithdrawn(job);
 }
 
 function told({ queueId, modelId, durationSeconds }: JobRow) {
@@ -248,7 +248,7 @@ async function closeUnlessAccepted(
       await sleep(DECISION_PAUSE_MS);
     }
   }
-  if (job && !wasGivenBack(job)) {
+  if (job && !wasWithdrawn(job)) {
     log.warn({ queueId }, 'an order without an answer was accepted');
     return acceptedBy(job);
   }

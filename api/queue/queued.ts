@@ -12,7 +12,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { FareboxError } from '../../domain/errors.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { Temporal } from '../../infra/temporal/connect.ts';
 import {
   ACCEPTED_UPDATE,
@@ -59,9 +59,9 @@ export async function submitGeneration(
   for (;;) {
     try {
       const timeoutMs = Math.max(1_000, input.acceptBy - clock.now());
-      await point('start-sent');
+      await failpoint('start-sent');
       const answer = await temporal.within(timeoutMs, (client) => ask(client, input));
-      await point('workflow-started');
+      await failpoint('workflow-started');
       return answer;
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return 'ended';

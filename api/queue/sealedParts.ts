@@ -1,5 +1,5 @@
 /** What the workflow of an audio or video order needs in storage: the sealed order, and the media that came with it. */
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import { mediaKey, sealedOrderKey } from '../../infra/s3/objectKeys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { OrderParts } from './placeOrder.ts';
@@ -30,7 +30,7 @@ export function sealedParts(
     // Nothing looks for mere words before the charge: they must be there when the order is, or it could never be made.
     together: isMeasured && sizeBytes <= TOGETHER_BYTES,
     async put(queueId) {
-      await point('source-begun');
+      await failpoint('source-begun');
       await Promise.all([
         storage.putBytes(sealedOrderKey(queueId), Buffer.from(sealed), { contentType: 'application/json' }),
         ...media.map(({ index, bytes, sha256 }) =>
@@ -40,7 +40,7 @@ export function sealedParts(
           }),
         ),
       ]);
-      await point('source-stored');
+      await failpoint('source-stored');
     },
     async remove(queueId) {
       await Promise.all([

@@ -5,7 +5,7 @@ import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type AnswerKind, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
-import { type RpcRequest, writes } from '../../domain/rpc/request.ts';
+import { type RpcRequest, hasWrites } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 
@@ -42,7 +42,7 @@ export function answerCalls(
   const sizeBytes = sizeOfBody(asked, answered);
   const leave = takeRoom(accountId, sizeBytes);
   // What changed the chain is told whatever room it takes.
-  if (leave === NO_ROOM && !writes(asked)) return NO_ROOM_FAILURE;
+  if (leave === NO_ROOM && !hasWrites(asked)) return NO_ROOM_FAILURE;
   return {
     kind: 'whole',
     body: bodyOf(asked, answered, sizeBytes),

@@ -1,7 +1,7 @@
 /** One paid request to a network: hold the most that it can cost, ask the nodes, settle what it did cost. */
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { creditsOfParts, priceOfCredits } from '../../domain/rpc/bill.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
 import type { Buyer, LedgerHold } from '../paid/ledgerHold.ts';
@@ -86,16 +86,16 @@ async function askAndSettle(
   const startedAt = performance.now();
   let answered: AnsweredCalls | undefined;
   try {
-    await point('rpc-held');
+    await failpoint('rpc-held');
     // The outcomes have no name: nothing of them is kept while the bill is written.
     answered = answerCalls(visit.caller, asked, await visit.waitFor(askNodes(means.rpc, order, time.signal)));
-    await point('rpc-answered');
+    await failpoint('rpc-answered');
     if (answered.kind === 'failed') return answered;
     const executionMs = Math.round(performance.now() - startedAt);
     const credit = means.config.prices.rpcCredit;
     // An earlier attempt may have settled it already, and the first bill stands.
     answered.bill.credits = await settle(hold, { credits: answered.bill.credits, executionMs, credit });
-    await point('rpc-settled');
+    await failpoint('rpc-settled');
     if (answered.kind === 'whole') return answered;
     time.extend();
     return { ...answered, stop: () => time.end() };

@@ -3,14 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
 import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
-import { type RpcRequest, readRpcRequest, writes } from '../../domain/rpc/request.ts';
+import { type RpcRequest, readRpcRequest, hasWrites } from '../../domain/rpc/request.ts';
 import type { LimitedCall } from '../../infra/redis/limiter.ts';
 import { invalidJson } from '../body/readJson.ts';
 import { json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { readIdempotencyKey } from '../queue/idempotency.ts';
-import { isKeyedReplay, onlyOnce } from './onlyOnce.ts';
+import { answerKeyedRequest, isKeyedReplay } from './answerKeyedRequest.ts';
 import { RPC_DESCRIPTIONS, rpcBody } from './openapi.ts';
 import { payForCalls } from './payForCalls.ts';
 import { admitRpc } from './rpcLimits.ts';
@@ -56,10 +56,10 @@ export const rpcRoute = defineRoute({
     if (!read.found) throw read.error;
     const { network, asked, key } = read.found;
     if (dry) return dryRun(priceOfCredits(asked.credits, dependencies.config.prices.rpcCredit));
-    if (key !== undefined) return await onlyOnce(dependencies, request, { network, asked, key });
+    if (key !== undefined) return await answerKeyedRequest(dependencies, request, { network, asked, key });
     const paid = await payForCalls(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
-      ...{ goesOn: writes(asked), keepsBill: false },
+      ...{ goesOn: hasWrites(asked), keepsBill: false },
     });
     if (paid.kind === 'failed') throw paid.error;
     return await toAnswer(paid, { asked, credit: dependencies.config.prices.rpcCredit });

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
-import { type Answer, prepared, type StreamAnswer, stream } from '../http/answer.ts';
+import { type Answer, preparedAnswer, type StreamAnswer, stream } from '../http/answer.ts';
 import { partsAround, relayHeaders } from './answerCalls.ts';
 import type { PaidCalls } from './payForCalls.ts';
 
@@ -32,7 +32,7 @@ export async function toAnswer(
       leave?.();
       throw error;
     }
-    return leave ? inSlices(body, { headers, leave }) : prepared(body, { headers });
+    return leave ? inSlices(body, { headers, leave }) : preparedAnswer(body, { headers });
   }
   const copy = keeper ? new AnswerCopy() : undefined;
   const pieces = piecesOf(paid.value, asked, copy);

@@ -22,7 +22,7 @@ export function noteRequest(socket: Socket): void {
  * Resolves to true when the client took the answer that was just sent whole: it asks the next question, closes in good
  * order, or stays without complaint for long enough. False when the connection breaks before that.
  */
-export function received(socket: Socket, sizeBytes: number): Promise<boolean> {
+export function waitForReceipt(socket: Socket, sizeBytes: number): Promise<boolean> {
   if (socket.destroyed) return Promise.resolve(!socket.errored);
   const silenceMs = Math.min(MAX_SILENCE_MS, MIN_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000);
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 /** Passes the bytes of a store on to a client, as fast as the slower of the two. */
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { giveBack } from '../../infra/http/largeReads.ts';
-import { isArmed, point } from '../../infra/points.ts';
+import { failpoint, isFailpointArmed } from '../../infra/failpoints.ts';
+import { returnPiece } from '../../infra/http/largeReads.ts';
 
 /**
  * So much may wait for the client while more is read. With a stream's own 16 kB each piece is read only when the one before
@@ -11,7 +11,7 @@ import { isArmed, point } from '../../infra/points.ts';
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** Resolves when there are bytes, or none will come; rejects when the source breaks, or is left, before that. */
-export function opened(source: Readable): Promise<void> {
+export function waitForFirstBytes(source: Readable): Promise<void> {
   // One that breaks just before it is relayed must not end the process; the relay sees what became of it.
   source.on('error', () => undefined);
   return new Promise((resolve, reject) => {
@@ -29,7 +29,7 @@ export function opened(source: Readable): Promise<void> {
 /** Resolves when the last byte went out. Rejects, with both sides closed, when more or fewer come than were announced. */
 export function relay(source: Readable, res: ServerResponse, sizeBytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    let [sent, gathering, held] = [0, false, isArmed('delivery-half')];
+    let [sent, gathering, held] = [0, false, isFailpointArmed('delivery-half')];
     /** Goes out when the next one is there, or none comes: what is too long must not look whole first. */
     let last: Buffer | undefined;
     /** What one turn of the event loop read goes out in one call. */
@@ -45,7 +45,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
       reject(error);
     };
     const goOn = (error: Error | null | undefined, sentPiece: Buffer) => {
-      if (!error) giveBack(sentPiece);
+      if (!error) returnPiece(sentPiece);
       if (!error && source.isPaused() && res.writableLength < MAX_WAITING_BYTES / 2) source.resume();
     };
     const conclude = () => {
@@ -60,7 +60,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
     source.once('end', () => {
       if (sent !== sizeBytes) return fail(new Error(`${sent} bytes instead of the announced ${sizeBytes}`));
       // One piece is the half as well.
-      if (held) void Promise.resolve(point('delivery-half')).then(conclude, fail);
+      if (held) void Promise.resolve(failpoint('delivery-half')).then(conclude, fail);
       else conclude();
     });
     res.once('error', fail);
@@ -82,7 +82,7 @@ export function relay(source: Readable, res: ServerResponse, sizeBytes: number):
       if (held && sent * 2 >= sizeBytes) {
         held = false;
         source.pause();
-        void Promise.resolve(point('delivery-half')).then(() => source.resume(), fail);
+        void Promise.resolve(failpoint('delivery-half')).then(() => source.resume(), fail);
       } else if (res.writableLength > MAX_WAITING_BYTES) source.pause();
     });
   });

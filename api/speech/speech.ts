@@ -7,7 +7,7 @@ import { charactersOf, priceOfSpeech, speechSnapshot } from '../../domain/speech
 import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
-import { answeredBy } from '../http/answeredBy.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
@@ -88,7 +88,7 @@ async function spoken(
   const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
   return await purchaseAnswer(dependencies, request, {
-    sale: {
+    purchase: {
       price: priceOfSpeech(model, characters),
       snapshot: speechSnapshot(model, { characters, requestId }),
       ttlMs: (body.streaming ? MAX_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
@@ -102,7 +102,7 @@ async function spoken(
         const form = body.streaming ? streamedSpeech : wholeSpeech;
         const made: Promise<Answer> = form(speech, { format: order.format, workFolder, late, done });
         const answer = await request.waitFor(made);
-        return { ...answer, headers: answeredBy(request, named) };
+        return { ...answer, headers: modelHeaders(request, named) };
       } catch (error) {
         await done();
         throw speechError(error, 'invalid_request');

@@ -5,7 +5,7 @@ import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/spee
 import type { RecordingFile, Transcript } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, stream } from '../http/answer.ts';
-import { answeredBy } from '../http/answeredBy.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
@@ -96,7 +96,7 @@ async function transcribed(
   };
   dependencies.mediaProviders.get(model.provider)?.checkTranscription?.(order);
   return await purchaseAnswer(dependencies, request, {
-    sale: {
+    purchase: {
       price: priceOfRecording(model, ms),
       snapshot: recordingSnapshot(model, { ms, requestId }),
       ttlMs: TTL_MS,
@@ -107,7 +107,7 @@ async function transcribed(
       const transcript = await request.waitFor(asked).catch((error: unknown) => {
         throw speechError(error, 'provider_refused');
       });
-      return present(transcript, { body, ms, headers: answeredBy(request, named) });
+      return present(transcript, { body, ms, headers: modelHeaders(request, named) });
     },
   });
 }

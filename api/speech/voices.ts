@@ -13,12 +13,12 @@ import {
 } from '../../infra/postgres/clonedVoices.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { json } from '../http/answer.ts';
-import { answeredBy } from '../http/answeredBy.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireModel } from '../models.ts';
-import { purchaseAnswer, type Sale } from '../paid/purchase.ts';
+import { type Purchase, purchaseAnswer } from '../paid/purchase.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { MAX_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording.ts';
@@ -60,7 +60,7 @@ export const voicesRoute = defineRoute({
     const cloning = requireCloning(model);
     requireCallable(dependencies.config, model, caller);
     return await purchaseAnswer(dependencies, request, {
-      sale: saleOf(dependencies, model, request.requestId),
+      purchase: purchaseOf(dependencies, model, request.requestId),
       settles: 'at its first byte',
       work: async () => {
         await requireRoom(dependencies, caller.accountId);
@@ -68,13 +68,13 @@ export const voicesRoute = defineRoute({
         const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
         const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
         await keepVoice(dependencies.sql, voice, cloning.retention_days);
-        return json({ id, model: model.id }, { headers: answeredBy(request, { model, headers }) });
+        return json({ id, model: model.id }, { headers: modelHeaders(request, { model, headers }) });
       },
     });
   },
 });
 
-function saleOf({ config }: Dependencies, { id, provider }: TtsModel, requestId: string): Sale {
+function purchaseOf({ config }: Dependencies, { id, provider }: TtsModel, requestId: string): Purchase {
   const price = config.prices.voiceCloning;
   const snapshot = {
     ...{ sku: `${id}-voice-clone`, modelId: id, provider, unit: 'voice', units: '1', requestId },

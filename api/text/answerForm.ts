@@ -8,7 +8,7 @@ import type { Heading } from './present.ts';
 export interface Made {
   heading: Heading;
   /** What the model was asked, and what was looked up before. */
-  call: Pick<ChatCall, 'findings' | 'request'>;
+  call: Pick<ChatCall, 'webResults' | 'request'>;
   completion: Completion;
   settled: Settled;
 }

@@ -19,7 +19,7 @@ import type { ChatBody } from './chatBody.ts';
 import { featuresOf } from './featuresOf.ts';
 import { countPrompt } from './tally.ts';
 import { maxTokensOf, toChatRequest } from './toChatRequest.ts';
-import type { Errand } from './web/errand.ts';
+import type { WebLookup } from './web/webLookup.ts';
 
 export type Attempts = [ChatAttempt, ...ChatAttempt[]];
 
@@ -177,17 +177,17 @@ interface PricingInput {
   configured: ConfiguredProviders;
   /** Of the messages and all that goes with them. */
   prompt: Prompt;
-  errand: Pick<Errand, 'addOns' | 'promptTokens'> | undefined;
+  lookup: Pick<WebLookup, 'addOns' | 'promptTokens'> | undefined;
 }
 
 /** Tokens of the posts that a search on X adds to a prompt. */
 const X_SEARCH_TOKENS = 16_384;
 
 export function priceAttempt({ model }: ChatAttempt, order: PricingInput): PricedRequest {
-  const { body, errand, prompt, configured } = order;
+  const { body, lookup, prompt, configured } = order;
   const asked = model === prompt.model ? prompt.request : toChatRequest({ ...order, model });
   const media = mediaTokensOf(asked.messages, asked.mediaTokens);
-  const added = (errand?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
+  const added = (lookup?.promptTokens ?? 0) + (asked.xSearch ? X_SEARCH_TOKENS : 0);
   const promptTokens = prompt.textTokens + media + added;
   const request = { ...asked };
   request.maxTokens = maxTokensOf(body, model, promptTokens);
@@ -196,7 +196,7 @@ export function priceAttempt({ model }: ChatAttempt, order: PricingInput): Price
   const outputTokens = (request.maxTokens + beside) * request.n;
   const cachesForHour = asksForHourCache(request);
   const tokens = boundOf(model.spec.pricing, { promptTokens, outputTokens, cachesForHour });
-  const bound = plus(tokens, priceOfAddOns(addOnsOf(request, errand?.addOns)));
+  const bound = plus(tokens, priceOfAddOns(addOnsOf(request, lookup?.addOns)));
   return { request, bound, promptTokens, outputTokens, showsReasoning };
 }
 

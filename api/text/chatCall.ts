@@ -8,22 +8,22 @@ import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';
 import type { CountedUsage, Tally } from './tally.ts';
-import type { Errand } from './web/errand.ts';
-import type { Findings } from './web/findings.ts';
+import type { WebLookup } from './web/webLookup.ts';
+import type { WebResults } from './web/webResults.ts';
 
 export interface PricedChat extends PricedRequest {
   /** What was looked up for it; the request has it already. */
-  findings?: Findings;
+  webResults?: WebResults;
 }
 
 export type ChatOrder = CallOrder<TextModel, PricedChat, ChatBody>;
 export type ChatCall = ModelCall<TextModel, PricedChat>;
 
 /** With what was found in the request: looked up behind the hold, once for all models that are tried. */
-export async function informedBy(errand: Errand, priced: PricedChat): Promise<PricedChat> {
-  const findings = await errand.findings();
-  const messages = withBlock(priced.request.messages, findings.block);
-  return { ...priced, request: { ...priced.request, messages }, findings };
+export async function addWebResults(lookup: WebLookup, priced: PricedChat): Promise<PricedChat> {
+  const webResults = await lookup.results();
+  const messages = withBlock(priced.request.messages, webResults.block);
+  return { ...priced, request: { ...priced.request, messages }, webResults };
 }
 
 /** Behind what leads the conversation: there a prompt that is the same each time ends anyway. */
@@ -34,7 +34,7 @@ function withBlock(messages: readonly ChatMessage[], block: string): ChatMessage
 }
 
 /** We broke the connection, because the client had left; the service had the request by then. */
-export function isLeft({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): boolean {
+export function isLeftByClient({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): boolean {
   return leftAt() !== undefined && error instanceof UpstreamFailure && error.reason === 'lost';
 }
 
@@ -55,10 +55,10 @@ export interface ChatEnd {
 
 /** Writes the bill of a conversation and of what was looked up for it; resolves when it stands. */
 export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
-  const { request, findings } = call;
+  const { request, webResults } = call;
   const { counted, isShown, clientLeft = false, isPaced = false, remarks = [] } = end;
   if (isPaced) noteSpeed(call, counted);
-  const found = findings?.addOns ?? [];
+  const found = webResults?.addOns ?? [];
   const isEmpty = counted.usage.completionTokens === 0;
   const isOwed = isShown || call.leftAt() !== undefined;
   // A search on X is the model's own: only its answer shows that there was one.
@@ -68,7 +68,7 @@ export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
     counted: counted.counted,
     addOns,
     clientLeft,
-    remarks: findings ? [...findings.remarks, ...remarks] : remarks,
+    remarks: webResults ? [...webResults.remarks, ...remarks] : remarks,
   });
 }
 

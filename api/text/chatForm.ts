@@ -3,7 +3,7 @@ import type { AnswerForm } from './answerForm.ts';
 import type { ChatBody } from './chatBody.ts';
 import { isStripped, presentChoice, presentCost, presentUsage } from './present.ts';
 import { StreamWriter } from './streamWriter.ts';
-import { effectiveParameters, withDocuments } from './web/presentFindings.ts';
+import { effectiveParameters, withDocuments } from './web/presentWebResults.ts';
 
 export function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
   const stripped = isStripped(parameters);

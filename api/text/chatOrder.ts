@@ -18,12 +18,12 @@ import {
   promptOf,
 } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import { type ChatCall, type ChatOrder, informedBy, type PricedChat, settleSearch } from './chatCall.ts';
+import { type ChatCall, type ChatOrder, addWebResults, type PricedChat, settleSearch } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia, needsReading } from './mediaParts.ts';
 import { WHOLE_DRAIN_MS } from './modelCall.ts';
 import { toMessages } from './toChatRequest.ts';
-import { type Errand, limitVisits, refuseWithoutEngine, webErrand } from './web/errand.ts';
+import { limitVisits, planWebLookup, refuseWithoutEngine, type WebLookup } from './web/webLookup.ts';
 
 type ChatRouteRequest = RouteRequest<ChatBody, unknown, 'buyer'>;
 
@@ -60,18 +60,18 @@ export async function openOrder(
   const departure = departureOf(dependencies.config, body);
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>
-      priceAttempt(attempt, { prompt, errand: undefined, ...asked });
+      priceAttempt(attempt, { prompt, lookup: undefined, ...asked });
     return { request, attempts: [first], price, ...departure };
   }
   const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);
-  const errand = webErrand(dependencies, request, attempts[0].model);
-  await limitVisits(dependencies, caller.accountId, errand);
+  const lookup = planWebLookup(dependencies, request, attempts[0].model);
+  await limitVisits(dependencies, caller.accountId, lookup);
   return {
     request,
     attempts,
-    price: (attempt) => priceAttempt(attempt, { prompt, errand, ...asked }),
+    price: (attempt) => priceAttempt(attempt, { prompt, lookup, ...asked }),
     ...departure,
-    ...(errand && { inform: (call: ChatCall) => informed(dependencies, request, { call, errand }) }),
+    ...(lookup && { inform: (call: ChatCall) => informed(dependencies, request, { call, lookup }) }),
   };
 }
 
@@ -79,17 +79,17 @@ export async function openOrder(
 async function informed(
   dependencies: Dependencies,
   request: ChatRouteRequest,
-  { call, errand }: { call: ChatCall; errand: Errand },
+  { call, lookup }: { call: ChatCall; lookup: WebLookup },
 ): Promise<PricedChat> {
   const isAsked = !request.signal.aborted;
   try {
-    return await informedBy(errand, call);
+    return await addWebResults(lookup, call);
   } catch (error) {
-    if (isAsked && request.hasLeft && !errand.visits) {
+    if (isAsked && request.hasLeft && !lookup.visits) {
       await releaseWithinBudget(dependencies, request, {
-        usd: priceOfAddOns(errand.addOns).usd,
+        usd: priceOfAddOns(lookup.addOns).usd,
         hold: call.hold,
-        bill: () => settleSearch(call, errand.addOns),
+        bill: () => settleSearch(call, lookup.addOns),
       });
     }
     throw error;

@@ -7,20 +7,20 @@ import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
 import { spendableOf } from '../../infra/postgres/spendable.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, events, json, releasing } from '../http/answer.ts';
-import { answeredBy } from '../http/answeredBy.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
-import { restarting, tooLate } from '../http/upstreamErrors.ts';
+import { restarting, deadlineError } from '../http/upstreamErrors.ts';
 import { isDryRun } from '../paid/dryRun.ts';
 import { settleAfterStream } from '../paid/purchase.ts';
 import { countUnpaidReading } from '../paid/readings.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
-import { type ChatCall, type ChatOrder, isLeft, settleChat, settleLeft } from './chatCall.ts';
+import { type ChatCall, type ChatOrder, isLeftByClient, settleChat, settleLeft } from './chatCall.ts';
 import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
-import { type StreamTerms, tellChat } from './chatStream.ts';
+import { type StreamTerms, streamChat } from './chatStream.ts';
 import { needsReading } from './mediaParts.ts';
-import { chatId, firstThatAnswers, noteTokens, requireRecipient, type Settled } from './modelCall.ts';
+import { chatId, askModelsInOrder, noteTokens, requireRecipient, type Settled } from './modelCall.ts';
 import { CHAT_DESCRIPTION } from './openapi.ts';
 import { type Heading, presentCost } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
@@ -116,13 +116,13 @@ function dryRun({ attempts, price }: ChatOrder): Answer {
 
 async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
   const { request } = order;
-  return await firstThatAnswers(dependencies, order, async (call) => {
+  return await askModelsInOrder(dependencies, order, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
     if (!complete)
       throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const completion = await request.waitFor(complete(call.request, { signal })).catch(async (error) => {
-      if (isLeft(call, error)) await noteTokens(request, await settleLeft(call, new Tally(), false));
+      if (isLeftByClient(call, error)) await noteTokens(request, await settleLeft(call, new Tally(), false));
       throw error;
     });
     requireRecipient(request);
@@ -132,13 +132,13 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
       noteTokens(request, counted),
     ]);
     const body = form.whole({ heading: headingOf(order, call), call, completion, settled });
-    return { compressible: true, ...json(body, { headers: answeredBy(request, call.attempt) }) };
+    return { compressible: true, ...json(body, { headers: modelHeaders(request, call.attempt) }) };
   });
 }
 
 async function streamed(dependencies: Dependencies, order: ChatOrder, form: AnswerForm): Promise<Answer> {
   const { request } = order;
-  return await firstThatAnswers(dependencies, order, async (call) => {
+  return await askModelsInOrder(dependencies, order, async (call) => {
     const { signal } = call;
     const { stream: open } = call.provider;
     if (!open)
@@ -146,14 +146,14 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     const onSettled = (settled: Settled) => afterBill(dependencies, { form, order, settled });
     const stream = await request.waitFor(open(call.request, { signal })).catch(async (error: unknown) => {
       if (request.ending.aborted) throw restarting();
-      if (isLeft(call, error)) await onSettled(await settleLeft(call, new Tally(), false));
+      if (isLeftByClient(call, error)) await onSettled(await settleLeft(call, new Tally(), false));
       throw error;
     });
-    if (request.expired) throw tooLate();
+    if (request.expired) throw deadlineError();
     const writer = form.stream({ heading: headingOf(order, call), call });
     const terms: StreamTerms = { call, stream, writer, request, onSettled };
-    const tell = settleAfterStream(call.hold, (take) => tellChat(terms, take));
-    return events(tell, { headers: answeredBy(request, call.attempt) });
+    const tell = settleAfterStream(call.hold, (take) => streamChat(terms, take));
+    return events(tell, { headers: modelHeaders(request, call.attempt) });
   });
 }
 

@@ -22,7 +22,7 @@ export interface StreamTerms {
 const DONE = 'data: [DONE]\n\n';
 
 /** Resolves when the bill stands, also where nobody takes any text: then nothing is told, and what was begun is billed. */
-export async function tellChat(terms: StreamTerms, take: TakeText): Promise<void> {
+export async function streamChat(terms: StreamTerms, take: TakeText): Promise<void> {
   const { call, stream, writer } = terms;
   const relayed: Relay = {
     ...{ writer, tally: new Tally(), take, isShown: false, isPaced: true },

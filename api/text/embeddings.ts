@@ -14,7 +14,7 @@ import { estimateTexts } from '../../engines/text/estimateInTurns.ts';
 import type { EmbeddingLimits, Embeddings } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, stream } from '../http/answer.ts';
-import { answeredBy } from '../http/answeredBy.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { compressStream } from '../http/compress.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
@@ -23,7 +23,7 @@ import { toClientError } from '../http/upstreamErrors.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { isDryRun } from '../paid/dryRun.ts';
 import { purchase } from '../paid/purchase.ts';
-import { isLeft } from './chatCall.ts';
+import { isLeftByClient } from './chatCall.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
 import { chatId, openLine, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './openapi.ts';
@@ -154,7 +154,7 @@ async function paidEmbeddings(
         requireRecipient(request);
         return { found, tokens: await bill(found.promptTokens) };
       } catch (error) {
-        if (isLeft(line, error)) await bill();
+        if (isLeftByClient(line, error)) await bill();
         throw toClientError(error);
       } finally {
         line.end();
@@ -179,7 +179,7 @@ function presentEmbeddings(
   const packed = compressStream(text, request.headers['accept-encoding']);
   return stream(
     { stream: packed.stream, contentType: JSON_TYPE },
-    { headers: { ...answeredBy(request, { model, headers }), ...packed.headers } },
+    { headers: { ...modelHeaders(request, { model, headers }), ...packed.headers } },
   );
 }
 

@@ -7,7 +7,7 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { mayFallBack, restarting, toClientError, tooLate } from '../http/upstreamErrors.ts';
+import { mayFallBack, restarting, toClientError, deadlineError } from '../http/upstreamErrors.ts';
 import type { NamedModel } from '../models.ts';
 import type { LedgerHold } from '../paid/ledgerHold.ts';
 import { purchase } from '../paid/purchase.ts';
@@ -70,7 +70,7 @@ type ModelCallDependencies = Pick<Dependencies, 'ledger' | 'sql' | 'textProvider
  * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
  * answered; then nothing is held any more.
  */
-export async function firstThatAnswers<Model extends Answering, Priced extends Bounded, T>(
+export async function askModelsInOrder<Model extends Answering, Priced extends Bounded, T>(
   desk: ModelCallDependencies,
   order: CallOrder<Model, Priced, unknown>,
   ask: (call: ModelCall<Model, Priced>) => Promise<T>,
@@ -198,7 +198,7 @@ export function openLine(
 export function requireRecipient(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'isCutOff'>,
 ): void {
-  if (request.expired) throw tooLate();
+  if (request.expired) throw deadlineError();
   if (request.isCutOff) throw restarting();
 }
 

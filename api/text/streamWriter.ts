@@ -15,7 +15,7 @@ import {
   presentLogprobs,
   presentUsage,
 } from './present.ts';
-import { documentsCall, effectiveParameters, type Presenting } from './web/presentFindings.ts';
+import { documentsCall, effectiveParameters, type Presenting } from './web/presentWebResults.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
 type FinishEvent = Extract<ChatEvent, { type: 'finish' }>;

@@ -5,11 +5,11 @@ import { FareboxError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/jobs.ts';
 import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { prepared } from '../http/answer.ts';
+import { preparedAnswer } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { isLinked } from '../models.ts';
 import { deliver } from '../queue/deliver.ts';
-import { giveUp } from '../queue/jobRoutes.ts';
+import { giveUpJob } from '../queue/jobRoutes.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 
@@ -41,7 +41,7 @@ export const deleteDownloadRoute = defineRoute({
   async handler(dependencies, { params }) {
     const job = await linkedJob(dependencies, params.token ?? '');
     if (isFinal(job.state)) throw notThere();
-    if (await giveUp(dependencies, job)) return prepared(undefined, { status: 204 });
+    if (await giveUpJob(dependencies, job)) return preparedAnswer(undefined, { status: 204 });
     const message = 'The media could not be deleted yet; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
   },

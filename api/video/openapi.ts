@@ -1,7 +1,7 @@
 /** How the video routes describe themselves. */
 import { z } from 'zod';
 import {
-  anOrder,
+  orderCommands,
   answersWith,
   ORDER_HEADERS,
   RETRIEVE_HEADERS,
@@ -20,7 +20,7 @@ const ORDER = {
   duration: '2s',
   resolution: '256p',
 };
-const FINISHED_JOB = [...anOrder('/video/queue', ORDER), UNTIL_STORED];
+const FINISHED_JOB = [...orderCommands('/video/queue', ORDER), UNTIL_STORED];
 const TOKEN = z.object({ token: z.string().meta({ description: 'As the queue answered it.' }) });
 /** Of the right shape; nothing lies there. */
 const NO_TOKEN = { token: 'A'.repeat(54) };

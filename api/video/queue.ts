@@ -6,7 +6,7 @@ import type { VideoModel } from '../../domain/catalogue/model.ts';
 import { offerVideo, type VideoOffer } from '../../domain/generation/offerVideo.ts';
 import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
 import { sealOrder } from '../../domain/generation/sealedOrder.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
@@ -44,7 +44,7 @@ export const queueRoute = defineRoute({
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VIDEO_DESCRIPTIONS.queue,
   async handler(dependencies, request: VideoQueueRequest): Promise<Answer> {
-    await point('request-parsed');
+    await failpoint('request-parsed');
     const { body, caller } = request;
     const { config } = dependencies;
     const { model, headers } = requireVideoModel(config, body.model);

@@ -6,7 +6,7 @@ import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { billableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
-import { point } from '../../infra/points.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import { sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
 import type { JobSource } from '../../workflows/contract.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -52,7 +52,7 @@ export const queueRoute = defineRoute({
   deadlineMs: QUEUE_DEADLINE_MS,
   describes: VOICE_CHANGER_DESCRIPTIONS.queue,
   async handler(dependencies, request: VoiceQueueRequest): Promise<Answer> {
-    await point('request-parsed');
+    await failpoint('request-parsed');
     const { model, voice, headers } = checkOrder(dependencies, request);
     const { body, file } = request;
     const webhook = readWebhook(dependencies.config, body);
@@ -133,7 +133,7 @@ function partsOf({ storage }: Dependencies, { file, body }: VoiceQueueRequest): 
         const order = Buffer.from(JSON.stringify({ url: body.audio_url }));
         await storage.putBytes(sealedOrderKey(queueId), order, { contentType: 'application/json' });
       }
-      await point('source-stored');
+      await failpoint('source-stored');
     },
     async remove(queueId) {
       await Promise.all([storage.remove(sourceKey(queueId)), storage.remove(sealedOrderKey(queueId))]);

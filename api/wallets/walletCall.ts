@@ -7,7 +7,7 @@ import { canConsume } from '../../domain/ledger.ts';
 import { callsInFlightOf } from '../../domain/limits/limits.ts';
 import { formatNano } from '../../domain/money.ts';
 import type { Funds, Payer } from '../../infra/postgres/funds.ts';
-import type { Leave } from '../../infra/redis/crowd.ts';
+import type { Leave } from '../../infra/redis/concurrencyLimiter.ts';
 import { topUpNeeded } from '../auth/topUpNeeded.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
@@ -22,7 +22,7 @@ function isSolvent(funds: Funds): boolean {
 
 type Serving = Pick<
   Dependencies,
-  'config' | 'payments' | 'offers' | 'wallets' | 'signInDoor' | 'fundsGate' | 'limits'
+  'config' | 'payments' | 'offers' | 'wallets' | 'signInThrottle' | 'fundsGate' | 'limits'
 >;
 
 /** A wallet has no key. */
@@ -44,10 +44,10 @@ export async function serveWallet(
   { accountId, ctx, call, address }: WalletCallInput & { call: CallLimits; address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { wallets, signInDoor, fundsGate, limits } = serving;
+  const { wallets, signInThrottle, fundsGate, limits } = serving;
   const funds = await fundsGate.requireActive(accountId);
-  if (isSolvent(funds)) signInDoor.notePaying(accountId);
-  else await signInDoor.countVain(address());
+  if (isSolvent(funds)) signInThrottle.notePaying(accountId);
+  else await signInThrottle.countFailure(address());
   const most = callsInFlightOf(limits.overrideOf(accountId), true);
   const leave = await wallets.enter(accountId, ctx.state.requestId, most);
   if (!leave) {

@@ -1,12 +1,12 @@
 /** How the webhook routes describe themselves. */
 import { z } from 'zod';
-import { anOrderedJob, answersWith, type RouteDescription } from '../http/describe.ts';
+import { orderedJobCommands, answersWith, type RouteDescription } from '../http/describe.ts';
 import { deliveryAnswer, deliveryListAnswer, webhookSecretAnswer } from './schema.ts';
 
 const queueId = z.string().meta({ description: 'As the queue route answered it.' });
 
 const TOLD_JOB = [
-  ...anOrderedJob('webhook_url=https://example.com/hooks'),
+  ...orderedJobCommands('webhook_url=https://example.com/hooks'),
   `until DELIVERY_ID=$(curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID/deliveries" -H "Authorization: Bearer $FAREBOX_API_KEY" |
   field id); [ -n "$DELIVERY_ID" ]
 do sleep 1; done`,

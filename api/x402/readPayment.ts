@@ -5,7 +5,7 @@ import { isObject } from '../../domain/payments/envelope.ts';
 import { readEnvelope } from '../../domain/payments/readEnvelope.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { paymentNetworkNamed } from '../../providers/payments/createPaymentNetworks.ts';
-import { type PaymentNetwork, PaymentRefused, refuse } from '../../providers/payments/paymentNetwork.ts';
+import { type PaymentNetwork, PaymentRefused, throwRefusal } from '../../providers/payments/paymentNetwork.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 const NAMES = ['payment-signature', 'x-402-payment', 'x-payment'] as const;
@@ -29,7 +29,7 @@ export interface EnvelopeOnNetwork {
 export function networkOfPayment({ payments, config }: Dependencies, header: string): EnvelopeOnNetwork {
   const reading = readEnvelope(header, `${config.publicUrl}/api/v1/x402/top-up`);
   if (!reading.ok) {
-    refuse(reading.refusal);
+    throwRefusal(reading.refusal);
     throw new Error('a refusal was not thrown');
   }
   const { envelope } = reading;
@@ -48,7 +48,7 @@ const BEFORE_END_S = 60;
  * The payment as it was while it could be presented. Who asks what became of one may come when its time is over; that it is
  * too late to present it anew says nothing about that. Undefined: it was not refused for its time.
  */
-export async function readAsThen(
+export async function readExpiredPayment(
   { envelope, network }: EnvelopeOnNetwork,
   nowMs: number,
 ): Promise<SignedPayment | undefined> {

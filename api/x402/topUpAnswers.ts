@@ -7,7 +7,7 @@ import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
-import type { PresentedTopUp } from '../wallets/topUpDesk.ts';
+import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { shownWallet } from './shownWallet.ts';
 
 export const NOT_CONFIGURED = {

@@ -14,9 +14,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
-import type { PresentedTopUp } from '../wallets/topUpDesk.ts';
+import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
-import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readAsThen } from './readPayment.ts';
+import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readExpiredPayment } from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';
@@ -89,7 +89,7 @@ async function take(
   try {
     payment = await withOwner(dependencies, await named.network.read(named.envelope, nowMs));
   } catch (refusal) {
-    const then = await readAsThen(named, nowMs);
+    const then = await readExpiredPayment(named, nowMs);
     if (!then) throw refusal;
     const late = await withOwner(dependencies, then);
     const isPayer = await isOwn(dependencies, request, late);

@@ -2,7 +2,7 @@
  * How a program that refuses to run as root (Postgres) is run by root: in a user namespace of its own, and where
  * those are forbidden (containers) as `nobody`, who keeps the right to reach the data through folders of others.
  */
-import { run } from './run.ts';
+import { runCommand } from './runCommand.ts';
 
 export interface UserSwitch {
   wrap(command: string, args: readonly string[]): { command: string; args: string[] };
@@ -26,7 +26,7 @@ export async function asOrdinaryUser(program: string, folder: string): Promise<U
   for (const { prefix, ownerId } of WAYS) {
     const wrap = wrapIn(prefix);
     const reaches = wrap('test', ['-x', program, '-a', '-d', folder]);
-    if ((await run(reaches.command, reaches.args, { timeoutMs: 5_000 })).code === 0) return { wrap, ownerId };
+    if ((await runCommand(reaches.command, reaches.args, { timeoutMs: 5_000 })).code === 0) return { wrap, ownerId };
   }
   throw new Error(
     'Postgres does not run as root, and neither "unshare --user" nor "setpriv" (both of util-linux) could run it as ' +

@@ -1,6 +1,6 @@
 /** How one part's program is looked for and obtained, as data. */
 import type { Progress } from './progress.ts';
-import { lastWords, run } from './run.ts';
+import { lastOutput, runCommand } from './runCommand.ts';
 
 export interface Recipe {
   part: string;
@@ -36,7 +36,7 @@ export interface Source {
 
 /** What `program --version` says; throws when it does not run. */
 export async function versionOf(program: string, flag = '--version'): Promise<string> {
-  const result = await run(program, [flag], { timeoutMs: 20_000 });
-  if (result.code !== 0) throw new Error(`"${flag}" does not run (${lastWords(result)})`);
+  const result = await runCommand(program, [flag], { timeoutMs: 20_000 });
+  if (result.code !== 0) throw new Error(`"${flag}" does not run (${lastOutput(result)})`);
   return result.stdout.trim();
 }

@@ -3,7 +3,7 @@
  * is. Every way to a model leads through here, so that none is a way round what a key may call.
  */
 import type { Caller } from '../caller.ts';
-import { whyForbidden } from '../modelAccess.ts';
+import { forbiddenReason } from '../modelAccess.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Character } from './character.ts';
 import type { Model } from './model.ts';
@@ -52,7 +52,7 @@ function judge(catalogue: Catalogue, wanted: ModelQuery, permission: Permission)
   const resolution = resolveModel(catalogue, wanted);
   if (!resolution.ok) return { ok: false, code: 'model_not_found', message: resolution.message };
   const { model, deprecated } = resolution;
-  const message = whyForbidden(model, permission);
+  const message = forbiddenReason(model, permission);
   if (message !== undefined) return { ok: false, code: 'forbidden', message };
   return { ok: true, attempt: { model, ...(deprecated && { deprecated }) } };
 }

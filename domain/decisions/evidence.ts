@@ -57,7 +57,7 @@ function sharesOf(mass: readonly number[]): number[] | null {
 }
 
 /** The first of the largest. */
-export function largest(values: readonly number[]): number {
+export function indexOfLargest(values: readonly number[]): number {
   return values.indexOf(Math.max(...values));
 }
 

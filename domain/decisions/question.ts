@@ -1,5 +1,5 @@
 /** Typed question about a state, its possible answers, and its answer (TEXT-28). */
-import { certaintyOf, largest } from './evidence.ts';
+import { certaintyOf, indexOfLargest } from './evidence.ts';
 
 /** Text, or anything that JSON can say. */
 export type Words = string | Readonly<Record<string, unknown>> | readonly unknown[];
@@ -23,7 +23,7 @@ export type DecisionAnswer =
       confidence: number;
     };
 
-/** In the words in which a model reads them; `answerTo` takes their probabilities in the same order. */
+/** In the words in which a model reads them; `decisionAnswerOf` takes their probabilities in the same order. */
 export function optionsOf(question: Question): string[] {
   switch (question.type) {
     case 'noul': {
@@ -58,14 +58,14 @@ export function labelsOf(
 }
 
 /** `probabilities`: of each option, together one. */
-export function answerTo(question: Question, probabilities: readonly number[]): DecisionAnswer {
+export function decisionAnswerOf(question: Question, probabilities: readonly number[]): DecisionAnswer {
   const confidence = certaintyOf(probabilities);
   switch (question.type) {
     case 'noul':
       return { type: 'noul', noul: probabilities[0] ?? 0 };
     case 'choice': {
       const names = Object.keys(question.criteria);
-      const choice = names[largest(probabilities)] ?? '';
+      const choice = names[indexOfLargest(probabilities)] ?? '';
       return { type: 'choice', choice, probabilities: keyed(names, probabilities), confidence };
     }
     case 'score': {

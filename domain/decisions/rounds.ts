@@ -5,7 +5,7 @@
  * calls more, where a comparison of pairs would take n.
  */
 import { estimateTokens } from '../text/promptSize.ts';
-import { largest } from './evidence.ts';
+import { indexOfLargest } from './evidence.ts';
 
 /** Answers with the probabilities of these options, in their order, together one. */
 type OptionScorer = (options: readonly number[]) => Promise<number[]>;
@@ -20,7 +20,7 @@ export async function inRounds(
   if (options.length <= size) return await ask(options);
   const groups = groupsOf(options, size);
   const within = await Promise.all(groups.map((group) => ask(group)));
-  const firsts = within.map((probabilities, at) => groups[at]?.[largest(probabilities)] ?? 0);
+  const firsts = within.map((probabilities, at) => groups[at]?.[indexOfLargest(probabilities)] ?? 0);
   const between = await inRounds(firsts, size, ask);
   const shares = within.flatMap((probabilities, at) => {
     const first = Math.max(...probabilities);

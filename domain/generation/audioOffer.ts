@@ -4,7 +4,7 @@ import type { MusicModel } from '../catalogue/model.ts';
 import type { MusicSpec } from '../catalogue/specs.ts';
 import { charactersOf } from '../speech/price.ts';
 import type { AudioOrder } from './audioOrder.ts';
-import { type Terms, termsOf, unsupported, type WrongField, wrong } from './terms.ts';
+import { type Terms, termsOf, unsupported, type WrongField, wrongField } from './terms.ts';
 
 /** The fields of POST /audio/queue beside the model, by shape already checked. */
 export interface AudioFields {
@@ -78,14 +78,14 @@ export function durationOf(spec: MusicSpec, wanted: number | undefined): AudioDu
   if (seconds === undefined) {
     return spec.pricing.per_second === undefined
       ? { ok: true, member: {} }
-      : wrong('duration_seconds', 'This model is priced by the second: duration_seconds is required');
+      : wrongField('duration_seconds', 'This model is priced by the second: duration_seconds is required');
   }
   const options = spec.duration_options;
   if (options !== undefined && options.length > 0 && !options.includes(seconds)) {
-    return wrong('duration_seconds', `Must be one of ${options.join(', ')} for this model`);
+    return wrongField('duration_seconds', `Must be one of ${options.join(', ')} for this model`);
   }
   if (seconds < lengths.least || seconds > lengths.most) {
-    return wrong('duration_seconds', `Must be from ${lengths.least} to ${lengths.most} for this model`);
+    return wrongField('duration_seconds', `Must be from ${lengths.least} to ${lengths.most} for this model`);
   }
   return { ok: true, member: { durationSeconds: seconds } };
 }
@@ -94,8 +94,8 @@ function wrongPrompt(spec: MusicSpec, prompt: string): WrongField | undefined {
   const characters = charactersOf(prompt);
   const least = spec.min_prompt_length ?? MIN_PROMPT_LENGTH;
   const most = spec.prompt_character_limit ?? MAX_PROMPT_LENGTH;
-  if (characters < least) return wrong('prompt', `Must have at least ${least} characters for this model`);
-  if (characters > most) return wrong('prompt', `Must have at most ${most} characters for this model`);
+  if (characters < least) return wrongField('prompt', `Must have at least ${least} characters for this model`);
+  if (characters > most) return wrongField('prompt', `Must have at most ${most} characters for this model`);
   return undefined;
 }
 
@@ -103,15 +103,15 @@ function wrongLyrics(spec: MusicSpec, fields: AudioFields): WrongField | undefin
   const lyrics = fields.lyrics_prompt;
   if (lyrics === undefined) {
     const missing = spec.lyrics_required === true && fields.lyrics_optimizer !== true;
-    return missing ? wrong('lyrics_prompt', 'This model needs lyrics') : undefined;
+    return missing ? wrongField('lyrics_prompt', 'This model needs lyrics') : undefined;
   }
   if (spec.supports_lyrics !== true && spec.lyrics_required !== true) return unsupported('lyrics_prompt');
   if (fields.lyrics_optimizer === true) {
-    return wrong('lyrics_prompt', 'lyrics_prompt and lyrics_optimizer exclude each other');
+    return wrongField('lyrics_prompt', 'lyrics_prompt and lyrics_optimizer exclude each other');
   }
   const most = spec.lyrics_character_limit ?? MAX_LYRICS_LENGTH;
   if (charactersOf(lyrics) > most)
-    return wrong('lyrics_prompt', `Must have at most ${most} characters for this model`);
+    return wrongField('lyrics_prompt', `Must have at most ${most} characters for this model`);
   return undefined;
 }
 
@@ -129,7 +129,7 @@ function wrongOption(spec: MusicSpec, fields: AudioFields): WrongField | undefin
   const slowest = Math.max(SLOWEST, spec.min_speed ?? SLOWEST);
   const fastest = Math.min(FASTEST, spec.max_speed ?? FASTEST);
   if (speed >= slowest && speed <= fastest) return undefined;
-  return wrong('speed', `Must be from ${slowest} to ${fastest} for this model`);
+  return wrongField('speed', `Must be from ${slowest} to ${fastest} for this model`);
 }
 
 function wrongVoice(spec: MusicSpec, { voice }: AudioFields): WrongField | undefined {
@@ -138,7 +138,7 @@ function wrongVoice(spec: MusicSpec, { voice }: AudioFields): WrongField | undef
   if (voices.length === 0 && spec.supports_custom_voice_id !== true) return unsupported('voice');
   if (voices.includes(voice)) return undefined;
   if (spec.supports_custom_voice_id === true && CUSTOM_VOICE_ID.test(voice)) return undefined;
-  return { ...wrong('voice', 'This model does not have this voice'), supportedVoices: voices };
+  return { ...wrongField('voice', 'This model does not have this voice'), supportedVoices: voices };
 }
 
 function optionsOf(spec: MusicSpec, fields: AudioFields): Partial<AudioOrder> {
@@ -187,5 +187,5 @@ function tierOf(durations: MusicSpec['pricing']['durations'], seconds: number | 
 
 function noPrice(spec: MusicSpec): WrongField {
   const longest = Math.max(0, ...Object.keys(spec.pricing.durations ?? {}).map(Number));
-  return wrong('duration_seconds', `Must be at most ${longest} for this model`);
+  return wrongField('duration_seconds', `Must be at most ${longest} for this model`);
 }

@@ -2,7 +2,7 @@
 import type { VideoModel } from '../catalogue/model.ts';
 import { charactersOf } from '../speech/price.ts';
 import type { VideoUsage } from './priceVideo.ts';
-import { unsupported, type WrongField, wrong } from './terms.ts';
+import { unsupported, type WrongField, wrongField } from './terms.ts';
 import { orderUpscale } from './upscaleRules.ts';
 import { mediaOf, type NamedMedium, type VideoFields } from './videoFields.ts';
 import { wrongMedia } from './videoMediaRules.ts';
@@ -95,9 +95,9 @@ type VideoDurationResult = { ok: true; frame: Pick<Frame, 'durationSeconds' | 'p
 
 function durationOf(listed: readonly string[], wanted: string | undefined): VideoDurationResult {
   const duration = wanted ?? (listed.length === 1 ? listed[0] : undefined);
-  if (duration === undefined) return wrong('duration', 'Required');
+  if (duration === undefined) return wrongField('duration', 'Required');
   if (!listed.includes(duration))
-    return wrong('duration', `Must be one of ${listed.join(', ')} for this model`);
+    return wrongField('duration', `Must be one of ${listed.join(', ')} for this model`);
   const seconds = secondsOf(duration);
   if (seconds !== undefined) return { ok: true, frame: { durationSeconds: seconds, pricedSeconds: seconds } };
   const longest = Math.max(0, ...listed.map((entry) => secondsOf(entry) ?? 0));
@@ -116,7 +116,7 @@ function hintOf(wanted: string | undefined): VideoDurationResult {
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);
   const seconds = match ? Number(match[1]) : Number.NaN;
   if (seconds > 0 && seconds <= MAX_HINT_SECONDS) return { ok: true, frame: {} };
-  return wrong('duration', `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`);
+  return wrongField('duration', `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`);
 }
 
 type Choice = { ok: true; value?: string } | WrongField;
@@ -125,19 +125,19 @@ function choiceOf(field: string, listed: readonly string[], wanted: string | und
   if (wanted === undefined) return { ok: true, ...(listed[0] === undefined ? {} : { value: listed[0] }) };
   if (listed.length === 0) return unsupported(field);
   if (listed.includes(wanted)) return { ok: true, value: wanted };
-  return wrong(field, `Must be one of ${listed.join(', ')} for this model`);
+  return wrongField(field, `Must be one of ${listed.join(', ')} for this model`);
 }
 
 function wrongWords(needs: VideoNeeds, { prompt, negative_prompt }: VideoFields): WrongField | undefined {
   if (negative_prompt !== undefined && needs.inputs.negativePrompt !== true) {
     return unsupported('negative_prompt');
   }
-  if (prompt === undefined) return needs.prompt === 'required' ? wrong('prompt', 'Required') : undefined;
+  if (prompt === undefined) return needs.prompt === 'required' ? wrongField('prompt', 'Required') : undefined;
   if (needs.prompt === 'none') return unsupported('prompt');
   const most = needs.constraints.prompt_character_limit ?? MAX_PROMPT_LENGTH;
   if (charactersOf(prompt) > most)
-    return wrong('prompt', `Must have at most ${most} characters for this model`);
-  return prompt.trim() === '' ? wrong('prompt', 'Must not be empty') : undefined;
+    return wrongField('prompt', `Must have at most ${most} characters for this model`);
+  return prompt.trim() === '' ? wrongField('prompt', 'Must not be empty') : undefined;
 }
 
 function wordsOf({ prompt, negative_prompt: negativePrompt }: VideoFields): Partial<VideoOrder> {
@@ -152,11 +152,11 @@ function wrongExtras({ inputs }: VideoNeeds, fields: VideoFields): WrongField | 
   if (task !== undefined && !inputs.omniReferenceTasks?.includes(task)) {
     const listed = inputs.omniReferenceTasks ?? [];
     if (listed.length === 0) return unsupported('omni_reference_task_type');
-    return wrong('omni_reference_task_type', `Must be one of ${listed.join(', ')} for this model`);
+    return wrongField('omni_reference_task_type', `Must be one of ${listed.join(', ')} for this model`);
   }
   const needsVideo = task === 'edit' || task === 'extend' || task === 'stitch';
   if (needsVideo && !fields.reference_video_urls?.length) {
-    return wrong('omni_reference_task_type', `${task} needs reference_video_urls`);
+    return wrongField('omni_reference_task_type', `${task} needs reference_video_urls`);
   }
   if (fields.bitrate_mode !== undefined && inputs.bitrateMode !== true) return unsupported('bitrate_mode');
   if (fields.consents !== undefined && inputs.consent === undefined) return unsupported('consents');

@@ -50,10 +50,10 @@ export interface WrongField {
   supportedVoices?: readonly string[];
 }
 
-export function wrong(field: string, message: string): WrongField {
+export function wrongField(field: string, message: string): WrongField {
   return { ok: false, field, message };
 }
 
 export function unsupported(field: string): WrongField {
-  return wrong(field, `This model does not support ${field}`);
+  return wrongField(field, `This model does not support ${field}`);
 }

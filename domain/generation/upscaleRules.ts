@@ -1,5 +1,5 @@
 /** Fields of upscalers (VIDEO-1). `constraints.topaz` of an entry says which of them a model has. */
-import { unsupported, type WrongField, wrong } from './terms.ts';
+import { unsupported, type WrongField, wrongField } from './terms.ts';
 import type { UpscaleFields } from './videoFields.ts';
 import type { VideoNeeds } from './videoNeeds.ts';
 import type { UpscaleOrder } from './videoOrder.ts';
@@ -35,12 +35,12 @@ export function orderUpscale(
   const { topaz } = needs.constraints;
   const enhancementModel = fields.enhancement_model ?? topaz?.models[0];
   if (fields.enhancement_model !== undefined && !topaz?.models.includes(fields.enhancement_model)) {
-    return wrong('enhancement_model', `Must be one of ${topaz?.models.join(', ')} for this model`);
+    return wrongField('enhancement_model', `Must be one of ${topaz?.models.join(', ')} for this model`);
   }
   const onlyEnhances = enhancementModel !== undefined && topaz?.no_upscale_models?.includes(enhancementModel);
   const factor = fields.upscale_factor ?? (onlyEnhances ? 1 : DEFAULT_FACTOR);
   if (onlyEnhances && factor !== 1) {
-    return wrong('upscale_factor', `Must be 1 for the enhancement model ${enhancementModel}`);
+    return wrongField('upscale_factor', `Must be 1 for the enhancement model ${enhancementModel}`);
   }
   const upscale: UpscaleOrder = {
     factor,

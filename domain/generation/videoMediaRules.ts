@@ -2,7 +2,7 @@
 
 import type { VideoModel } from '../catalogue/model.ts';
 import { fieldOf, type MeasuredMedium } from './media.ts';
-import { unsupported, type WrongField, wrong } from './terms.ts';
+import { unsupported, type WrongField, wrongField } from './terms.ts';
 import type { VideoFields } from './videoFields.ts';
 import { needsOf, type VideoNeeds } from './videoNeeds.ts';
 import type { CameraPoint } from './videoOrder.ts';
@@ -34,10 +34,10 @@ function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undef
   ] as const;
   for (const [field, need] of rows) {
     if (fields[field] !== undefined && need === 'none') return unsupported(field);
-    if (fields[field] === undefined && need === 'required') return wrong(field, 'Required for this model');
+    if (fields[field] === undefined && need === 'required') return wrongField(field, 'Required for this model');
   }
   if (fields.end_image_url !== undefined && fields.image_url === undefined && needs.image !== 'none') {
-    return wrong('end_image_url', 'Needs image_url');
+    return wrongField('end_image_url', 'Needs image_url');
   }
   return undefined;
 }
@@ -56,11 +56,11 @@ function wrongLists({ inputs }: VideoNeeds, fields: VideoFields): WrongField | u
   for (const [field, most = 0] of rows) {
     const count = fields[field]?.length ?? 0;
     if (fields[field] !== undefined && most === 0) return unsupported(field);
-    if (count > most) return wrong(field, `At most ${most} for this model`);
+    if (count > most) return wrongField(field, `At most ${most} for this model`);
   }
   const references = (fields.reference_image_urls?.length ?? 0) + (fields.reference_video_urls?.length ?? 0);
   if (fields.reference_audio_urls?.length && references === 0) {
-    return wrong('reference_audio_urls', 'Needs a reference image or a reference video');
+    return wrongField('reference_audio_urls', 'Needs a reference image or a reference video');
   }
   return undefined;
 }
@@ -69,7 +69,7 @@ function wrongElements({ elements = [] }: VideoFields): WrongField | undefined {
   const empty = elements.findIndex(
     (element) => element.frontal_image_url === undefined && element.video_url === undefined,
   );
-  return empty < 0 ? undefined : wrong(`elements.${empty}`, 'Needs frontal_image_url or video_url');
+  return empty < 0 ? undefined : wrongField(`elements.${empty}`, 'Needs frontal_image_url or video_url');
 }
 
 function wrongKeyframes(
@@ -80,8 +80,8 @@ function wrongKeyframes(
   const seen = new Set<number>();
   for (const [place, { frame_index: frame }] of keyframes.entries()) {
     const field = `keyframes.${place}.frame_index`;
-    if (seen.has(frame)) return wrong(field, 'Each frame_index must be unique');
-    if (frame > last) return wrong(field, `Must be at most ${last} for this duration`);
+    if (seen.has(frame)) return wrongField(field, 'Each frame_index must be unique');
+    if (frame > last) return wrongField(field, `Must be at most ${last} for this duration`);
     seen.add(frame);
   }
   return undefined;
@@ -93,14 +93,14 @@ function wrongCamera(
 ): WrongField | undefined {
   if (points === undefined) return undefined;
   if (needs.inputs.cameraTrajectory !== true) return unsupported('camera_trajectory');
-  if (image_url === undefined) return wrong('camera_trajectory', 'Needs image_url');
+  if (image_url === undefined) return wrongField('camera_trajectory', 'Needs image_url');
   const backwards = points.findIndex(
     (point, place) => place > 0 && point.time <= (points[place - 1]?.time ?? 0),
   );
   if (backwards >= 0)
-    return wrong(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
+    return wrongField(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
   if (travelOf(points) > MAX_TURNS * 360) {
-    return wrong('camera_trajectory', `The azimuth may travel ${MAX_TURNS} turns in all`);
+    return wrongField('camera_trajectory', `The azimuth may travel ${MAX_TURNS} turns in all`);
   }
   return undefined;
 }
@@ -121,7 +121,7 @@ export function wrongMeasured(model: VideoModel, media: readonly MeasuredMedium[
   const videos = media.filter(({ role }) => role === 'reference_video');
   const seconds = videos.reduce((sum, video) => sum + (video.seconds ?? 0), 0);
   return most !== undefined && seconds > most + 1e-3
-    ? wrong('reference_video_urls', `Must be at most ${most} s long in all for this model`)
+    ? wrongField('reference_video_urls', `Must be at most ${most} s long in all for this model`)
     : undefined;
 }
 
@@ -130,11 +130,11 @@ function wrongReference(model: VideoModel, medium: MeasuredMedium): WrongField |
   const { width = 0, height = 0 } = medium;
   const shortSide = constraints.reference_image_min_short_side_pixels ?? 0;
   if (Math.min(width, height) < shortSide) {
-    return wrong(fieldOf(medium), `The short side must have at least ${shortSide} pixels for this model`);
+    return wrongField(fieldOf(medium), `The short side must have at least ${shortSide} pixels for this model`);
   }
   const ratio = width / Math.max(1, height);
   const least = constraints.reference_image_min_aspect_ratio ?? 0;
   const most = constraints.reference_image_max_aspect_ratio ?? Number.POSITIVE_INFINITY;
   if (ratio >= least && ratio <= most) return undefined;
-  return wrong(fieldOf(medium), `The aspect ratio must be from ${least} to ${most} for this model`);
+  return wrongField(fieldOf(medium), `The aspect ratio must be from ${least} to ${most} for this model`);
 }

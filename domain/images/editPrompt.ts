@@ -4,7 +4,7 @@
  */
 import { clauseOf, isOption, unreadPart, type Verb } from './editing/clause.ts';
 import { type EditPlan, type EditStep, isSurface, MAX_STEPS, type MaskStep } from './editing/plan.ts';
-import { contradiction, notPossible } from './editing/refusal.ts';
+import { contradiction, impossibleEdit } from './editing/refusal.ts';
 import { type Token, tokenize } from './editing/tokens.ts';
 import { impliedVerb, MASK, verbOf } from './editing/verbs.ts';
 
@@ -20,7 +20,7 @@ interface PromptPart {
  */
 export function planEdit(prompt: string, images: number): EditPlan {
   const parts = partsOf(tokenize(prompt));
-  if (parts.length === 0) throw notPossible('it names nothing to do');
+  if (parts.length === 0) throw impossibleEdit('it names nothing to do');
   if (parts.length > MAX_STEPS) throw contradiction(`it asks for more than ${MAX_STEPS} things`);
   const steps = parts.flatMap((part) => stepsOf(part, images));
   refuseUnused(steps, images);
@@ -68,7 +68,7 @@ function verbOfPart(tokens: readonly Token[]): Verb | undefined {
 
 function stepsOf({ tokens, verb }: PromptPart, images: number): EditStep[] {
   const [first] = tokens;
-  if (!verb) throw first ? unreadPart(first) : notPossible('it does not say what to do');
+  if (!verb) throw first ? unreadPart(first) : impossibleEdit('it does not say what to do');
   if (verb !== MASK && tokens.some(({ kind, text }) => kind === 'word' && text === 'mask')) {
     throw contradiction(
       'a mask is named before what is done in it, as in "use image 2 as a mask, then blur"',

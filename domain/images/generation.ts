@@ -1,6 +1,6 @@
 /** Checks an order of new images against its model (IMAGE-8). */
 import type { ImageSpec } from '../catalogue/specs.ts';
-import { type WrongField, wrong } from '../generation/terms.ts';
+import { type WrongField, wrongField } from '../generation/terms.ts';
 
 export interface WishedImages {
   prompt: string;
@@ -22,24 +22,24 @@ export function wrongImages(
 ): WrongField | undefined {
   const limit = constraints?.promptCharacterLimit ?? DEFAULT_PROMPT_LIMIT;
   const words = `At most ${limit} characters for this model`;
-  if (wished.prompt.length > limit) return wrong('prompt', words);
-  if ((wished.negativePrompt?.length ?? 0) > limit) return wrong('negative_prompt', words);
+  if (wished.prompt.length > limit) return wrongField('prompt', words);
+  if ((wished.negativePrompt?.length ?? 0) > limit) return wrongField('negative_prompt', words);
   const ratios = constraints?.aspectRatios;
   if (wished.aspectRatio !== undefined && ratios && !ratios.includes(wished.aspectRatio)) {
-    return wrong('aspect_ratio', `Must be one of: ${ratios.join(', ')}`);
+    return wrongField('aspect_ratio', `Must be one of: ${ratios.join(', ')}`);
   }
   const divisor = constraints?.widthHeightDivisor;
   for (const side of ['width', 'height'] as const) {
     if (divisor !== undefined && (wished[side] ?? 0) % divisor !== 0) {
-      return wrong(side, `Must be a multiple of ${divisor} for this model`);
+      return wrongField(side, `Must be a multiple of ${divisor} for this model`);
     }
   }
   const most = constraints?.steps?.max;
   if (most !== undefined && (wished.steps ?? 0) > most)
-    return wrong('steps', `At most ${most} for this model`);
+    return wrongField('steps', `At most ${most} for this model`);
   const references = supportsStyleReferences ? (constraints?.maxStyleReferences ?? 1) : 0;
   if (wished.styleReferences > references) {
-    return wrong(
+    return wrongField(
       'style_references',
       references === 0 ? 'The model takes none' : `At most ${references} for this model`,
     );

@@ -1,6 +1,6 @@
 /** Compares an order of images with the offer of its model (IMAGE-3 to IMAGE-5). */
 import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
-import { type WrongField, wrong } from '../generation/terms.ts';
+import { type WrongField, wrongField } from '../generation/terms.ts';
 import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
 import type { ImageTier } from './price.ts';
 
@@ -45,11 +45,11 @@ export function chooseTier(
   const resolutions = resolutionsOf(spec);
   const qualities = qualitiesOf(spec);
   if (wished.resolution !== undefined && !resolutions.includes(wished.resolution)) {
-    if (resolutions.length > 0) return wrong('resolution', `Must be one of: ${resolutions.join(', ')}`);
-    if (strict) return wrong('resolution', 'The model has no choice of resolutions');
+    if (resolutions.length > 0) return wrongField('resolution', `Must be one of: ${resolutions.join(', ')}`);
+    if (strict) return wrongField('resolution', 'The model has no choice of resolutions');
   }
   if (wished.quality !== undefined && qualities.length > 0 && !qualities.includes(wished.quality)) {
-    return wrong('quality', `Must be one of: ${qualities.join(', ')}`);
+    return wrongField('quality', `Must be one of: ${qualities.join(', ')}`);
   }
   const resolution = resolutions.length === 0 ? undefined : (wished.resolution ?? usualOf(spec, resolutions));
   const quality = qualities.length === 0 ? undefined : (wished.quality ?? bestOf(spec, qualities));
@@ -74,8 +74,8 @@ function shapesOf({ constraints }: Spec): readonly string[] | undefined {
 export function wrongAspectRatio(spec: Spec, wished: string | undefined): WrongField | undefined {
   const offered = shapesOf(spec);
   if (wished === undefined || wished === 'auto' || !offered || offered.includes(wished)) return undefined;
-  if (offered.length === 0) return wrong('aspect_ratio', 'The model has no choice of aspect ratios');
-  return wrong('aspect_ratio', `Must be one of: ${offered.join(', ')}`);
+  if (offered.length === 0) return wrongField('aspect_ratio', 'The model has no choice of aspect ratios');
+  return wrongField('aspect_ratio', `Must be one of: ${offered.join(', ')}`);
 }
 
 /**
@@ -106,13 +106,13 @@ export function wrongPrompt(
 ): WrongField | undefined {
   const limit = constraints?.promptCharacterLimit;
   if (limit === undefined || text.length <= limit) return undefined;
-  return wrong(field, `At most ${limit} characters for this model`);
+  return wrongField(field, `At most ${limit} characters for this model`);
 }
 
 export function wrongCount(spec: InpaintSpec, count: number): WrongField | undefined {
   const most = mostInputImages(spec);
   if (count <= most) return undefined;
-  return wrong('images', `At most ${most} ${most === 1 ? 'image' : 'images'} for this model`);
+  return wrongField('images', `At most ${most} ${most === 1 ? 'image' : 'images'} for this model`);
 }
 
 /** PNG for the smallest tier and for models without tiers, JPEG for the others (IMAGE-5). */

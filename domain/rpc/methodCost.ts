@@ -48,7 +48,7 @@ export function costIsChosen(method: string): boolean {
   return isHeavy(method) || runsCode(method) || UNBOUNDED.has(method);
 }
 
-export function anyHeavy(calls: RpcCalls): boolean {
+export function hasHeavyCall(calls: RpcCalls): boolean {
   return anyOf(calls, isHeavy);
 }
 

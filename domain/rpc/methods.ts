@@ -43,7 +43,7 @@ const HAND_IN = new Set(
 );
 
 /** Whether something must not happen twice, on whatever network. */
-export function handsIn(name: string): boolean {
+export function isWriteMethod(name: string): boolean {
   return HAND_IN.has(name);
 }
 

@@ -1,6 +1,6 @@
 /** JSON-RPC errors by which a node says that it has no capacity for the call now, and did not work on it. */
 import { isHeavy, runsCode } from './methodCost.ts';
-import { handsIn } from './methods.ts';
+import { isWriteMethod } from './methods.ts';
 
 /** -32029, -32097 and 429: too many requests at several hosts of nodes, which use them for nothing else. */
 const CODES = new Set([-32029, -32097, 429]);
@@ -27,7 +27,7 @@ export function isRefusedForNow(error: unknown, method: string): boolean {
   const { code } = error;
   if (typeof code !== 'number') return false;
   const words = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  if (handsIn(method) && GAVE_UP.test(words)) return false;
+  if (isWriteMethod(method) && GAVE_UP.test(words)) return false;
   if (CODES.has(code)) return true;
   if (code === LIMIT_EXCEEDED) {
     if (isOfSolana(method)) return true;

@@ -26,7 +26,7 @@ export interface RpcRequest {
 }
 
 /** Whether anything of it is handed in that must not happen twice. */
-export function writes({ calls }: Pick<RpcRequest, 'calls'>): boolean {
+export function hasWrites({ calls }: Pick<RpcRequest, 'calls'>): boolean {
   return calls.some(({ isWrite }) => isWrite);
 }
 

@@ -3,7 +3,7 @@
  */
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { TtsModel } from '../catalogue/model.ts';
-import { type WrongField, wrong } from '../generation/terms.ts';
+import { type WrongField, wrongField } from '../generation/terms.ts';
 
 /** A letter or a digit of any script: without one there is nothing to be said. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
@@ -21,7 +21,7 @@ export function formatOf<Format extends string>(
   const offered = formats.filter((format) => spec.supported_formats?.includes(format) ?? true);
   const format = wished ?? offered.find((each) => each === spec.default_format) ?? offered[0];
   if (format !== undefined && offered.includes(format)) return { ok: true, format };
-  return wrong('response_format', `This model answers ${offered.join(', ')}`);
+  return wrongField('response_format', `This model answers ${offered.join(', ')}`);
 }
 
 /** What services call their voices: nothing that could mean a path or a query, nor a control character. */
@@ -42,7 +42,7 @@ export function voiceOf(
   const isOwn = spec.supports_custom_voice_id === true && CUSTOM_VOICE_ID.test(wished);
   if (isOpen || isOwn) return { ok: true, voice: wished };
   const supportedVoices = voices ?? (usual === undefined ? [] : [usual]);
-  return { ...wrong('voice', 'This model does not have this voice'), supportedVoices };
+  return { ...wrongField('voice', 'This model does not have this voice'), supportedVoices };
 }
 
 const HANDLE = /^vv_[0-9a-f]{32}$/;

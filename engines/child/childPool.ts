@@ -3,7 +3,7 @@
  * child, and the event loop of this process never waits for one. Children are kept for the next file (bench `media`).
  */
 import { TooManyWait } from '../../infra/tooBusy.ts';
-import { type ChildPlan, hold, type KeptChild, letGo, startChild } from './keptChild.ts';
+import { type ChildPlan, hold, type KeptChild, unrefChild, startChild } from './keptChild.ts';
 
 export interface ChildPoolOptions extends ChildPlan {
   maxChildren: number;
@@ -80,7 +80,7 @@ export function createChildPool<Question extends object, Answer extends ChildAns
         await child.started;
         answer = await answerOf<Answer>(child, { ...question, file: child.files }, { timeoutMs, signal });
       } finally {
-        letGo(child);
+        unrefChild(child);
         giveBack(child, { usable: answer !== undefined, worn: answer?.worn === true });
       }
       signal?.throwIfAborted();
@@ -105,7 +105,7 @@ interface Patience {
 
 function startIdle(plan: ChildPlan): Child {
   const child = start(plan);
-  letGo(child);
+  unrefChild(child);
   return child;
 }
 

@@ -69,7 +69,7 @@ export function hold({ process: child }: KeptChild): void {
 }
 
 /** When it is idle: then it must not keep a process alive that has nothing else to do. */
-export function letGo({ process: child }: KeptChild): void {
+export function unrefChild({ process: child }: KeptChild): void {
   child.unref();
   child.channel?.unref();
 }

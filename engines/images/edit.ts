@@ -17,7 +17,7 @@ import {
   overlay,
   roundCorners,
   vignette,
-  within,
+  applyWithinMask,
   write as writeText,
 } from './editLayers.ts';
 import { ENCODERS } from './finish.ts';
@@ -54,7 +54,7 @@ export async function edit({
 async function carryOut(canvas: Canvas, step: EditStep, means: LayerMeans): Promise<void> {
   if (step.do === 'mask') {
     if (step.steps.length === 0) return keepMasked(canvas, step, means);
-    return within(canvas, { mask: step, means }, async () => {
+    return applyWithinMask(canvas, { mask: step, means }, async () => {
       for (const inner of step.steps) await onSurface(canvas, inner, means);
     });
   }

@@ -5,7 +5,7 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { Size } from '../../domain/images/editing/measure.ts';
 import { decoding, readHead } from './openImage.ts';
-import { upright } from './plain.ts';
+import { openUpright } from './plain.ts';
 
 /** The library's order. `fresh`: nothing is waiting. */
 const ORDER = [
@@ -39,7 +39,7 @@ export interface Pixels extends Size {
 export async function openCanvas(path: string, maxPixels: number): Promise<Canvas> {
   const head = await readHead(path, maxPixels);
   const { width, height } = head.autoOrient;
-  const canvas = { picture: upright({ path, maxPixels, head }), width, height, last: 0 };
+  const canvas = { picture: openUpright({ path, maxPixels, head }), width, height, last: 0 };
   if (!isRgb(head)) await settle(canvas);
   return canvas;
 }
@@ -86,6 +86,6 @@ export async function pixelsOf(canvas: Canvas): Promise<Pixels> {
 }
 
 /** A lone colour as large as a point. */
-export function point(alpha: number): Pixels {
+export function singlePixel(alpha: number): Pixels {
   return { data: Buffer.from([0, 0, 0, Math.round(alpha * 255)]), width: 1, height: 1, channels: 4 };
 }

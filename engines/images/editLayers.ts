@@ -2,7 +2,7 @@
 import sharp, { type OverlayOptions } from 'sharp';
 import { pixelsOf as lengthInPixels, type Size } from '../../domain/images/editing/measure.ts';
 import type { Anchor, Length, MaskStep, OverlayStep, SurfaceStep } from '../../domain/images/editing/plan.ts';
-import { add, type Canvas, openCanvas, type Pixels, pixelsOf, point, setPixels } from './editCanvas.ts';
+import { add, type Canvas, openCanvas, type Pixels, pixelsOf, singlePixel, setPixels } from './editCanvas.ts';
 import { decoding } from './openImage.ts';
 
 type TextStep = Extract<SurfaceStep, { do: 'text' }>;
@@ -54,7 +54,7 @@ function layerWidth({ width }: OverlayStep, { canvas, layer }: { canvas: Size; l
 }
 
 export async function fadeTo(canvas: Canvas, opacity: number): Promise<void> {
-  await composite(canvas, point(opacity), { tile: true, blend: 'dest-in' });
+  await composite(canvas, singlePixel(opacity), { tile: true, blend: 'dest-in' });
 }
 
 /** Share of the picture that a text keeps from its edges, and the most of it that it takes. */
@@ -187,7 +187,7 @@ export async function keepMasked(canvas: Canvas, mask: MaskStep, means: LayerMea
 }
 
 /** `work` changes the picture where the mask is white. */
-export async function within(
+export async function applyWithinMask(
   canvas: Canvas,
   { mask, means }: { mask: MaskStep; means: LayerMeans },
   work: () => Promise<void>,

@@ -5,7 +5,7 @@ import { inspectImage } from '../media/inspectImage.ts';
 import type { ImageFacts, SourceImage } from './imageFacts.ts';
 import { ImageRefusal } from './imageRefusal.ts';
 import { readHead } from './openImage.ts';
-import { formatOf, keptAsItIs, upright, write } from './plain.ts';
+import { formatOf, keepUnchanged, openUpright, write } from './plain.ts';
 
 export interface FinishInput extends SourceImage {
   format: ImageFormat;
@@ -34,10 +34,10 @@ export async function finish(input: FinishInput): Promise<ImageFacts> {
   refuseStructure(path);
   const opened = { path, maxPixels, head: await readHead(path, maxPixels) };
   if (formatOf(opened.head) === format && note === undefined) {
-    const kept = await keptAsItIs(opened, target);
+    const kept = await keepUnchanged(opened, target);
     if (kept !== undefined) return kept;
   }
-  return write(noted(ENCODERS[format](upright(opened)), note), target, format);
+  return write(noted(ENCODERS[format](openUpright(opened)), note), target, format);
 }
 
 /** What stands behind the picture is cut off later: of that nobody is in danger, and some services sign their pictures so. */

@@ -49,7 +49,7 @@ export const IMAGE_CHILDREN = 2;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
 /** Also for those who wait to be looked at. */
-export const busy = tooBusy('images are being processed', 10);
+export const throwImagesBusy = tooBusy('images are being processed', 10);
 
 export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
   const { maxChildren = IMAGE_CHILDREN, timeoutMs = TIMEOUT_MS } = options;
@@ -65,7 +65,7 @@ export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
       input: ImageTaskInput<Name>,
       { field, signal }: Asker = {},
     ) {
-      const answer = await pool.ask({ task, input }, signal).catch(busy);
+      const answer = await pool.ask({ task, input }, signal).catch(throwImagesBusy);
       const { result, refusal, broken } = answer ?? { refusal: ENDED };
       if (refusal !== undefined) throw refused(task, refusal, field);
       if (broken !== undefined) throw new Error(`the image task ${task} broke: ${broken}`);

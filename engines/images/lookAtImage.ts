@@ -10,7 +10,7 @@ import type { ImageInspection, OtherFile } from '../media/inspectImage.ts';
 import { inspector as shared } from '../media/inspector.ts';
 import type { ImageFacts } from './imageFacts.ts';
 import { OVER_LIMITS } from './imageRefusal.ts';
-import { busy, imageFault } from './imageWork.ts';
+import { throwImagesBusy, imageFault } from './imageWork.ts';
 
 export interface LookRequest {
   path: string;
@@ -37,7 +37,7 @@ export async function lookAtImage(request: LookRequest, inspector = shared): Pro
     const fault = `has ${bytes} bytes; an image must be smaller than ${maxBytes / MB} MB`;
     throw imageFault(fault, { field, code: 'payload_too_large' });
   }
-  const inspection = await inspector.inspect('image', path).catch(busy);
+  const inspection = await inspector.inspect('image', path).catch(throwImagesBusy);
   signal?.throwIfAborted();
   if (inspection === undefined) throw imageFault(OVER_LIMITS, { field });
   if (inspection.type === undefined) throw imageFault(foreignFault(inspection), { field });

@@ -4,7 +4,7 @@ import type { Metadata, Sharp } from 'sharp';
 import { IMAGE_CONTENT_TYPES, type ImageFormat } from '../../domain/images/images.ts';
 import type { ImageFacts, SourceImage } from './imageFacts.ts';
 import { decodeWhole, decoding, openImage, readHead } from './openImage.ts';
-import { withoutNotes } from './plainFile.ts';
+import { removeMetadata } from './plainFile.ts';
 
 export interface Opened {
   path: string;
@@ -23,12 +23,12 @@ export function formatOf({ format }: Metadata): ImageFormat | undefined {
  * The file without its notes where that is all that keeps it from being plain (upright, 8 bits, sRGB), after it was decoded
  * once; a file that is plain already is answered as it lies. Undefined: it has to be encoded anew. Throws ImageRefusal.
  */
-export async function keptAsItIs({ path, head }: Opened, target: string): Promise<ImageFacts | undefined> {
+export async function keepUnchanged({ path, head }: Opened, target: string): Promise<ImageFacts | undefined> {
   const format = formatOf(head);
   if (format === undefined || !hasPlainPixels(head)) return undefined;
   const contentType = IMAGE_CONTENT_TYPES[format];
   const file = await readFile(path);
-  const bare = withoutNotes(file, contentType as 'image/png');
+  const bare = removeMetadata(file, contentType as 'image/png');
   if (bare === undefined) return undefined;
   await decodeWhole(bare, head);
   const facts = { contentType, width: head.width, height: head.height, bytes: bare.length };
@@ -51,7 +51,7 @@ function hasPlainPixels({
 }
 
 /** As people see it: turned as its notes ask for, its colours in sRGB, 8 bits each. Nothing is decoded yet. */
-export function upright({ path, maxPixels }: Opened): Sharp {
+export function openUpright({ path, maxPixels }: Opened): Sharp {
   return openImage(path, maxPixels).autoOrient().toColourspace('srgb');
 }
 
@@ -72,10 +72,10 @@ const JPEG = { quality: 95, chromaSubsampling: '4:4:4', optimiseCoding: false };
  */
 export async function makePlain({ path, target, maxPixels }: SourceImage): Promise<ImageFacts> {
   const opened = { path, maxPixels, head: await readHead(path, maxPixels) };
-  const kept = await keptAsItIs(opened, target);
+  const kept = await keepUnchanged(opened, target);
   if (kept !== undefined) return kept;
   const { hasAlpha, format } = opened.head;
-  const picture = upright(opened);
+  const picture = openUpright(opened);
   if (hasAlpha || format === 'png' || format === 'gif') return write(picture.png(), target, 'png');
   return write(picture.jpeg(JPEG), target, 'jpeg');
 }

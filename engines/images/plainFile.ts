@@ -6,7 +6,7 @@
 export type PlainType = 'image/png' | 'image/jpeg' | 'image/webp';
 
 /** The same bytes when it has no notes; undefined: it is not made of parts that are known, and has to be encoded anew. */
-export function withoutNotes(file: Buffer, type: PlainType): Buffer | undefined {
+export function removeMetadata(file: Buffer, type: PlainType): Buffer | undefined {
   const kept = KEEPERS[type](file);
   if (kept === undefined) return undefined;
   const bare = Buffer.concat(kept);

@@ -8,7 +8,7 @@ import { measureAudio } from './measureAudio.ts';
 import { measureImage } from './measureImage.ts';
 import { measureVideo } from './measureVideo.ts';
 import type { MediaTools } from './mediaTools.ts';
-import { invalidMedia, type MediaRefusal, refuseSize, tooLong } from './refusal.ts';
+import { invalidMedia, type MediaRefusal, refuseSize, tooLongRefusal } from './refusal.ts';
 
 export interface MediumRequest {
   path: string;
@@ -75,7 +75,7 @@ async function measureSound(tools: MediaTools, limits: AudioLimits, given: Mediu
   if (!outcome.ok) return outcome;
   const { contentType, demuxer, decodedSeconds, lossy } = outcome.audio;
   // Half a minute of MP3 decodes to a little more: what its encoder added does not make it too long.
-  if (billableSeconds(decodedSeconds, lossy) > maxSeconds) return tooLong('The audio', maxSeconds);
+  if (billableSeconds(decodedSeconds, lossy) > maxSeconds) return tooLongRefusal('The audio', maxSeconds);
   return { ok: true, found: { contentType, demuxer, seconds: decodedSeconds } };
 }
 

@@ -14,7 +14,7 @@ import type { DecodedPictures } from './decodePictures.ts';
 import { ffmpeg } from './ffmpeg.ts';
 import { inspector } from './inspector.ts';
 import type { MediaTools } from './mediaTools.ts';
-import { invalidMedia, type MediaRefusal, refuseSize, tooLong } from './refusal.ts';
+import { invalidMedia, type MediaRefusal, refuseSize, tooLongRefusal } from './refusal.ts';
 import type { VideoStructure, VideoTrack } from './structure/videoStructure.ts';
 import { VIDEO_DECODERS, VIDEO_READINGS } from './videoReadings.ts';
 
@@ -84,7 +84,7 @@ function refuseStructure(structure: VideoStructure, request: VideoRequest): Medi
   if (second !== undefined) return invalidMedia('The file has more than one video track.');
   if (track.width * track.height > request.maxPixels) return tooLarge(request);
   return isTooLong(structure.declaredSeconds ?? 0, request)
-    ? tooLong('The video', request.maxSeconds)
+    ? tooLongRefusal('The video', request.maxSeconds)
     : undefined;
 }
 
@@ -102,7 +102,7 @@ function decode(tools: MediaTools, request: VideoRequest, { container }: VideoSt
 }
 
 function refuseDecoded(decoded: DecodedPictures, request: VideoRequest): MediaRefusal | undefined {
-  if (decoded.over === 'seconds') return tooLong('The video', request.maxSeconds);
+  if (decoded.over === 'seconds') return tooLongRefusal('The video', request.maxSeconds);
   if (decoded.over === 'pictures') return tooManyFrames();
   if (decoded.end === 'timed_out')
     return { ...invalidMedia('The video takes too long to decode.'), isTooComplex: true };
@@ -118,7 +118,7 @@ type TrackRequest = VideoRequest & { track: VideoTrack };
 
 function judge(decoded: DecodedPictures, structure: VideoStructure, request: TrackRequest): VideoOutcome {
   const seconds = secondsOf(decoded, structure.declaredSeconds ?? 0);
-  if (isTooLong(seconds, request)) return tooLong('The video', request.maxSeconds);
+  if (isTooLong(seconds, request)) return tooLongRefusal('The video', request.maxSeconds);
   if (seconds < (request.minSeconds ?? 0) - TOLERATED_SECONDS)
     return invalidMedia(`The video is shorter than ${request.minSeconds} seconds.`);
   const framesPerSecond = decoded.pictures / decoded.pictureSeconds;

@@ -11,7 +11,7 @@ export function invalidMedia(message: string): MediaRefusal {
   return { ok: false, code: 'invalid_media', message };
 }
 
-export function tooLong(what: string, maxSeconds: number): MediaRefusal {
+export function tooLongRefusal(what: string, maxSeconds: number): MediaRefusal {
   return { ok: false, code: 'media_too_long', message: `${what} is longer than ${maxSeconds} seconds.` };
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Catalogue } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
-import { ConfigError, describeProblems, problem } from './problems.ts';
+import { ConfigError, describeProblems, problemLine } from './problems.ts';
 import { parseJson, readText } from './readFile.ts';
 import { type CharacterEntry, charactersFile } from './schema/characters.ts';
 
@@ -37,12 +37,12 @@ function crossCheck(characters: readonly Character[], { byId }: Catalogue): stri
       if (earlier === undefined) first.set(character[key], index);
       else {
         const found = `${JSON.stringify(character[key])}, which [${earlier}] has already`;
-        problems.push(problem([index, key], found, `a ${key} of its own`));
+        problems.push(problemLine([index, key], found, `a ${key} of its own`));
       }
     }
     if (byId.get(character.modelId)?.type !== 'text') {
       const allowed = 'the id of a text model of the catalogue';
-      problems.push(problem([index, 'modelId'], JSON.stringify(character.modelId), allowed));
+      problems.push(problemLine([index, 'modelId'], JSON.stringify(character.modelId), allowed));
     }
     return problems;
   });

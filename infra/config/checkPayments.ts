@@ -4,7 +4,7 @@ import { isAddress } from 'viem/utils';
 import { bytesOfBase58 } from '../../domain/base58.ts';
 import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import { isPublicAddress, isPublicName } from '../http/publicAddress.ts';
-import { problem } from './problems.ts';
+import { problemLine } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isTestNetwork } from './testNetworks.ts';
 import { isOnThisMachine, reachesPrivate, rpcUrlsOf } from './x402.ts';
@@ -22,7 +22,7 @@ function checkMix(entries: readonly PaymentEntry[]): string[] {
   const place = entries.findIndex(({ network }) => isTestNetwork(network));
   if (real === undefined || place === -1) return [];
   const found = `the test network ${JSON.stringify(entries[place]?.network)} beside ${JSON.stringify(real.network)}`;
-  return [problem(['x402', 'networks', place, 'network'], found, 'either real networks or test networks')];
+  return [problemLine(['x402', 'networks', place, 'network'], found, 'either real networks or test networks')];
 }
 
 function checkEntries(entries: readonly PaymentEntry[]): string[] {
@@ -33,12 +33,12 @@ function checkEntries(entries: readonly PaymentEntry[]): string[] {
     first.set(entry.network, earlier ?? index);
     if (earlier !== undefined) {
       const found = `${JSON.stringify(entry.network)}, which x402.networks[${earlier}] has already`;
-      return [problem(at('network'), found, 'each network once')];
+      return [problemLine(at('network'), found, 'each network once')];
     }
     const family = familyOf(entry.network);
     if (family === undefined) {
       const allowed = '"eip155:" and a chain id, or "solana:" and a genesis hash of 32 characters';
-      return [problem(at('network'), JSON.stringify(entry.network), allowed)];
+      return [problemLine(at('network'), JSON.stringify(entry.network), allowed)];
     }
     return [
       ...checkAccounts(entry, family, at),
@@ -60,11 +60,11 @@ const FORMS: Record<WalletFamily, string> = {
 function checkAccounts(entry: PaymentEntry, family: WalletFamily, at: PathOf): string[] {
   const bad = (['asset', 'payTo'] as const).filter((field) => !isAccount(entry[field], family));
   if (bad.length > 0) {
-    return bad.map((field) => problem(at(field), JSON.stringify(entry[field]), FORMS[family]));
+    return bad.map((field) => problemLine(at(field), JSON.stringify(entry[field]), FORMS[family]));
   }
   const isSame =
     family === 'evm' ? entry.asset.toLowerCase() === entry.payTo.toLowerCase() : entry.asset === entry.payTo;
-  return isSame ? [problem(at('payTo'), 'the address of the token', 'the address of who is paid')] : [];
+  return isSame ? [problemLine(at('payTo'), 'the address of the token', 'the address of who is paid')] : [];
 }
 
 function isAccount(text: string, family: WalletFamily): boolean {
@@ -75,7 +75,7 @@ function isAccount(text: string, family: WalletFamily): boolean {
 function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   const urls = rpcUrlsOf(entry);
   if (urls.length === 0) {
-    return [problem(at('rpcUrls'), 'nothing', 'the address of at least one node of the network')];
+    return [problemLine(at('rpcUrls'), 'nothing', 'the address of at least one node of the network')];
   }
   const unfit = urls.flatMap((url, place) => checkKey(url, entry.rpcUrls?.[place], at('rpcUrls', place)));
   if (unfit.length > 0) return unfit;
@@ -84,7 +84,7 @@ function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   return normal.flatMap((url, place) =>
     normal.indexOf(url) === place
       ? []
-      : [problem(at('rpcUrls', place), 'the address of a node that is listed already', 'each node once')],
+      : [problemLine(at('rpcUrls', place), 'the address of a node that is listed already', 'each node once')],
   );
 }
 
@@ -93,14 +93,14 @@ function checkKey(url: string, node: string | object | undefined, path: (string 
   const hasPlace = /\{key\}|%7Bkey%7D/i.test(url);
   if (hasPlace === (typeof node === 'object')) return [];
   return hasPlace
-    ? [problem(path, 'a URL with {key} and no apiKeyEnv', 'apiKeyEnv beside it, or no {key} in it')]
-    : [problem(path, 'a URL without {key} beside apiKeyEnv', '{key} in it, where the key belongs')];
+    ? [problemLine(path, 'a URL with {key} and no apiKeyEnv', 'apiKeyEnv beside it, or no {key} in it')]
+    : [problemLine(path, 'a URL without {key} beside apiKeyEnv', '{key} in it, where the key belongs')];
 }
 
 function checkSettling({ facilitatorUrl, feePayerKeyEnv }: PaymentEntry, at: PathOf): string[] {
   if ((facilitatorUrl === undefined) !== (feePayerKeyEnv === undefined)) return [];
   const allowed = 'either "facilitatorUrl", or "feePayerKeyEnv" to settle without a facilitator';
-  return [problem(at(), facilitatorUrl === undefined ? 'neither' : 'both', allowed)];
+  return [problemLine(at(), facilitatorUrl === undefined ? 'neither' : 'both', allowed)];
 }
 
 function checkReach(entry: PaymentEntry, at: PathOf): string[] {
@@ -117,7 +117,7 @@ function checkReach(entry: PaymentEntry, at: PathOf): string[] {
   return named
     .filter(({ url }) => isPrivate(url))
     .map(({ path }) =>
-      problem(path, 'an address on a private network', 'that only with "allowPrivateNetwork": true'),
+      problemLine(path, 'an address on a private network', 'that only with "allowPrivateNetwork": true'),
     );
 }
 
@@ -129,7 +129,7 @@ function isPrivate(url: string): boolean {
 function checkConfirmations(entry: PaymentEntry, at: PathOf): string[] {
   if (entry.confirmations !== 0 || isTestNetwork(entry.network) || isLocal(entry)) return [];
   const allowed = 'at least 1: none is enough on a test network and on a chain of this machine only';
-  return [problem(at('confirmations'), '0', allowed)];
+  return [problemLine(at('confirmations'), '0', allowed)];
 }
 
 function isLocal(entry: PaymentEntry): boolean {

@@ -64,7 +64,7 @@ export interface Config extends ConfiguredProviders {
   workerMetricsPort?: number;
   /** Opens metrics and the parts in `GET /readyz` to callers on other machines; undefined: to nobody. */
   metricsToken?: string;
-  /** Arms a crash point; set by the kill tests only. */
+  /** Arms a failpoint; set by the kill tests only. */
   testPoint?: string;
   buildId: string;
   /** `systemPrompt`: what every chat model is told first, unless the client declines. */

@@ -6,7 +6,7 @@ import { type ConfiguredProviders, findProvider } from '../../domain/providerKin
 import { RPC_NETWORKS } from '../../domain/rpc/networks.ts';
 import { checkPayments } from './checkPayments.ts';
 import { configuredProviders } from './configuredProviders.ts';
-import { problem } from './problems.ts';
+import { problemLine } from './problems.ts';
 import type { ConfigurationFile } from './schema/file.ts';
 import { isVoiceChanger, type ModelEntry, type VoiceChangerEntry } from './schema/models.ts';
 import type { ConfigurableKinds } from './schema/primitives.ts';
@@ -21,7 +21,7 @@ export function crossCheck(kinds: ConfigurableKinds, file: ConfigurationFile): s
     if (earlier === undefined) first.set(entry.id, index);
     else {
       const found = `${JSON.stringify(entry.id)}, which models[${earlier}] has already`;
-      problems.push(problem(['models', index, 'id'], found, 'an id of its own'));
+      problems.push(problemLine(['models', index, 'id'], found, 'an id of its own'));
     }
     problems.push(...checkModel(entry, index, configured));
   }
@@ -39,22 +39,22 @@ function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProv
   const provider = findProvider(configured, entry.provider)?.kind;
   if (provider === undefined) {
     const names = Object.keys(configured.providers).join(', ');
-    problems.push(problem(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
+    problems.push(problemLine(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
   } else if (isVoiceChanger(entry) && !provider.serves.includes('voice-changer')) {
     const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
     const served = providersOf(configured.providerKinds.values(), 'voice-changer');
     const allowed = `for a voice changer a provider of kind ${served.join(', ')}`;
-    problems.push(problem(['models', index, 'provider'], found, allowed));
+    problems.push(problemLine(['models', index, 'provider'], found, allowed));
   }
   if (isVoiceChanger(entry) && provider?.voices) problems.push(...checkVoices(entry, index, provider.voices));
   const method = entry.type === 'decision' ? entry.evaluation?.method : undefined;
   if (method === 'logprobs' && provider?.lacksLogprobs) {
     const allowed = `"sampling": a provider of kind "${provider.kind}" tells no log probabilities`;
-    problems.push(problem(['models', index, 'evaluation', 'method'], JSON.stringify(method), allowed));
+    problems.push(problemLine(['models', index, 'evaluation', 'method'], JSON.stringify(method), allowed));
   }
   if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
     const allowed = `the same as models[${index}].privacy, or nothing`;
-    problems.push(problem(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
+    problems.push(problemLine(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
   }
   return problems;
 }
@@ -68,7 +68,7 @@ function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly st
   return given
     .filter(({ voice }) => !known.includes(voice))
     .map(({ voice, at }) =>
-      problem(
+      problemLine(
         ['models', index, 'spec', ...at],
         JSON.stringify(voice),
         `for this provider ${known.join(', ')}`,
@@ -95,14 +95,14 @@ function checkNames(entries: readonly ModelEntry[]): string[] {
 }
 
 function aliasProblem(index: number, at: number, found: string): string {
-  return problem(['models', index, 'aliases', at], found, 'a name that no other model has');
+  return problemLine(['models', index, 'aliases', at], found, 'a name that no other model has');
 }
 
 function checkReplacement(entry: ModelEntry, index: number, ids: ReadonlySet<string>): string[] {
   const named = entry.spec.deprecation?.replacementModelId;
   if (named === undefined || (ids.has(named) && named !== entry.id)) return [];
   const path = ['models', index, 'spec', 'deprecation', 'replacementModelId'];
-  return [problem(path, JSON.stringify(named), 'the id of another model of the catalogue')];
+  return [problemLine(path, JSON.stringify(named), 'the id of another model of the catalogue')];
 }
 
 /** Lines of the form `path: found …, allowed: …`; never with a URL, which may carry a secret. */
@@ -110,14 +110,14 @@ function checkRpcNetworks(networks: ConfigurationFile['rpc']['networks']): strin
   return Object.entries(networks).flatMap(([slug, network]) => {
     const path = ['rpc', 'networks', slug];
     if (!RPC_NETWORKS.has(slug)) {
-      return [problem(path, 'an unknown network', `one of ${[...RPC_NETWORKS.keys()].join(', ')}`)];
+      return [problemLine(path, 'an unknown network', `one of ${[...RPC_NETWORKS.keys()].join(', ')}`)];
     }
     return network.endpoints.flatMap((endpoint, index) => {
       const { url, apiKeyEnv = network.apiKeyEnv } =
         typeof endpoint === 'string' ? { url: endpoint } : endpoint;
       if (!/\{key\}|%7Bkey%7D/i.test(url) || apiKeyEnv !== undefined) return [];
       const found = 'a URL with {key} and no apiKeyEnv';
-      return [problem([...path, 'endpoints', index], found, 'apiKeyEnv beside it, or no {key} in it')];
+      return [problemLine([...path, 'endpoints', index], found, 'apiKeyEnv beside it, or no {key} in it')];
     });
   });
 }

@@ -70,7 +70,7 @@ const variables = z.object({
     .string()
     .regex(/^[\w.-]{1,64}$/, '1 to 64 letters, digits, ".", "_", "-"')
     .exactOptional(),
-  /** Crash points of the kill tests: see infra/points.ts. */
+  /** Failpoints of the kill tests: see infra/failpoints.ts. */
   FAREBOX_TEST_POINT: z.string().max(200).exactOptional(),
   DATABASE_URL: urlOf('postgres:', 'postgresql:').exactOptional(),
   REDIS_URL: urlOf('redis:', 'rediss:').exactOptional(),

@@ -30,7 +30,7 @@ export function describeProblems(issues: readonly Issue[], input: unknown): stri
   return rest > 0 ? [...lines.slice(0, MAX_PROBLEMS), `… and ${rest} more`] : lines;
 }
 
-export function problem(path: Path, found: string, allowed: string): string {
+export function problemLine(path: Path, found: string, allowed: string): string {
   return `${pathText(path)}: found ${found}, allowed: ${allowed}`;
 }
 
@@ -47,13 +47,13 @@ function pathText(path: Path): string {
 
 function describe(issue: Issue, input: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => problem([...issue.path, key], 'an unknown key', issue.message));
+    return issue.keys.map((key) => problemLine([...issue.path, key], 'an unknown key', issue.message));
   }
   if (issue.code === 'invalid_key') {
     const found = JSON.stringify(issue.path.at(-1));
-    return issue.issues.map((inner) => problem(issue.path, `the key ${found}`, allowed(inner)));
+    return issue.issues.map((inner) => problemLine(issue.path, `the key ${found}`, allowed(inner)));
   }
-  return [problem(issue.path, foundText(issue.path, input), allowed(issue))];
+  return [problemLine(issue.path, foundText(issue.path, input), allowed(issue))];
 }
 
 function allowed(issue: Issue): string {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
-import { orAborted } from '../orAborted.ts';
+import { rejectOnAbort } from '../rejectOnAbort.ts';
 import { guardedConnector } from './guardedConnector.ts';
 import type { ResolveHost } from './resolveHost.ts';
 import { type AllowedHosts, allowedHosts, effectivePort, hostnameOf, parseTarget } from './targetUrl.ts';
@@ -105,7 +105,7 @@ export async function exchange<Result>(
     const sender = client.compose(unpaused(maxWireBytes));
     const sent = sender.request({ method, path, headers: { ...headers }, body: body ?? null, signal });
     // The client itself hears of an abort only once it is connected.
-    return await receive(await orAborted(sent, signal));
+    return await receive(await rejectOnAbort(sent, signal));
   } finally {
     // Not waited for: while a connection is still being made, it would take as long as that.
     client.destroy().catch(() => {});

@@ -27,7 +27,7 @@ const slabs = new WeakMap<ArrayBufferLike, Slab>();
  * To be called once for a piece that nobody reads any more: its bytes may be others from now on. Pieces that are never given
  * back are collected as any other memory.
  */
-export function giveBack(piece: Uint8Array): void {
+export function returnPiece(piece: Uint8Array): void {
   const slab = slabs.get(piece.buffer);
   if (!slab) return;
   slab.returned += piece.length;

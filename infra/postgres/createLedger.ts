@@ -9,7 +9,7 @@ import {
   checkHold,
   checkRequest,
   hasNoFunds,
-  misuse,
+  misuseError,
   type PartsRow,
   storableJson,
   toParts,
@@ -158,5 +158,5 @@ function toHoldOutcome(row: AdmitRow, operationId: string): HoldOutcome {
   }
   if (hasNoFunds(row)) return { outcome: 'insufficient' };
   if (row.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
-  throw misuse(row.outcome, operationId);
+  throw misuseError(row.outcome, operationId);
 }

@@ -53,7 +53,7 @@ export interface UntoldEvent {
  * One page, oldest orders first, behind `after`: events that happened and that nobody has begun to tell: those of a job whose workflow was lost. `withinMs` bounds how far
  * back orders are looked at, `graceMs` leaves the workflow time to do it itself.
  */
-export async function untoldEvents(
+export async function unsentEvents(
   sql: SqlClient,
   page: { graceMs: number; withinMs: number; limit: number; after: UntoldEvent | undefined },
 ): Promise<UntoldEvent[]> {

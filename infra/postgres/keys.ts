@@ -3,7 +3,7 @@
  * what a key may do is announced to all processes by a trigger (notify_key_change), in the same commit.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { type KeyTerms, type KeyType, type ModelPrivacy, narrower } from '../../domain/caller.ts';
+import { type KeyTerms, type KeyType, type ModelPrivacy, intersectKeyTerms } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatSecret } from '../../domain/keySecret.ts';
 import type { LimitPeriod } from '../../domain/ledger.ts';
@@ -212,7 +212,7 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
 }
 
 /** Whether a key that was accepted before still would be: for answers that go on for long. */
-export async function keyStands(sql: SqlClient, keyId: string): Promise<boolean> {
+export async function isKeyActive(sql: SqlClient, keyId: string): Promise<boolean> {
   const rows = await runLedgerStatement<object>(sql, {
     name: 'key_stands',
     text: `select from api_keys k join accounts a on a.id = k.account_id left join api_keys p on p.id = k.parent_id
@@ -227,7 +227,7 @@ function termsOf(row: FoundRow): KeyTerms {
   const own = { modelPrivacy: row.model_privacy, models: row.models, expiresAt: row.expires_at };
   if (row.parent_privacy === null) return own;
   const { parent_privacy: modelPrivacy, parent_models: models, parent_expires_at: expiresAt } = row;
-  return narrower(own, { modelPrivacy, models, expiresAt });
+  return intersectKeyTerms(own, { modelPrivacy, models, expiresAt });
 }
 
 /**

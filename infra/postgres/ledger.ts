@@ -13,7 +13,7 @@ import {
   checkHold,
   checkRequest,
   hasNoFunds,
-  misuse,
+  misuseError,
   storableJson,
   toParts,
 } from './ledgerRows.ts';
@@ -56,7 +56,7 @@ export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOut
   }
   if (row && hasNoFunds(row)) return { outcome: 'insufficient' };
   if (row?.outcome === 'key_limit') return { outcome: 'key_limit', currency: row.limited ?? 'usd' };
-  throw misuse(row?.outcome, request.operationId);
+  throw misuseError(row?.outcome, request.operationId);
 }
 
 export interface Refund {
@@ -125,7 +125,7 @@ function toRefundOutcome(row: RefundRow | undefined, operationId: string): Refun
     return { outcome: 'refunded', refundId: row.first_id, parts: toParts(row), replayed: row.replayed };
   }
   if (row?.outcome === 'no_charge') return { outcome: 'no_charge' };
-  throw misuse(row?.outcome, operationId);
+  throw misuseError(row?.outcome, operationId);
 }
 
 export interface Credit {
@@ -249,7 +249,7 @@ async function post(sql: SqlClient, kind: string, request: Adjustment): Promise<
   });
   const row = rows[0];
   if (row?.outcome === 'posted' || row?.outcome === 'insufficient') return row;
-  throw misuse(row?.outcome, request.operationId);
+  throw misuseError(row?.outcome, request.operationId);
 }
 
 const ACTS: Record<string, AuditAction> = { grant: 'credit.grant', adjustment: 'credit.adjust' };

@@ -5,8 +5,8 @@
  */
 import { createBatcher } from './batcher.ts';
 import { isLockTimeout, unavailable } from './failures.ts';
-import { type Lane, openLane } from './lane.ts';
 import { type LedgerCall, type LedgerRow, runLedgerCalls } from './ledgerStatements.ts';
+import { openPipelinedConnection, type PipelinedConnection } from './pipelinedConnection.ts';
 import { inTransaction, type Sql, type SqlClient } from './pool.ts';
 
 export interface LedgerOptions {
@@ -60,11 +60,11 @@ const MAX_ACCOUNTS_APART = 1_000;
 
 export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCalls {
   const { deadlineMs = DEFAULT_DEADLINE_MS } = options;
-  const lane = openLane(pool);
+  const connection = openPipelinedConnection(pool);
   const shared = createBatcher<LedgerCall, LedgerRow | LockedAccount>({
     maxInFlight: pool.options.pipeline ? 2 : 1,
     ...options,
-    run: async (batch, isRepeat) => noteRepeat(await runShared(pool, lane, batch), isRepeat),
+    run: async (batch, isRepeat) => noteRepeat(await runShared(pool, connection, batch), isRepeat),
   });
   const waiting = createBatcher<WaitingCall, LedgerRow | LockedAccount>({
     ...options,
@@ -121,15 +121,19 @@ function payerOf(call: LedgerCall): string | undefined {
   return 'hold' in call ? call.hold.accountId : call.resolve.accountId;
 }
 
-async function runShared(pool: Sql, lane: Lane, batch: LedgerCall[]): Promise<(LedgerRow | LockedAccount)[]> {
+async function runShared(
+  pool: Sql,
+  connection: PipelinedConnection,
+  batch: LedgerCall[],
+): Promise<(LedgerRow | LockedAccount)[]> {
   try {
-    return await runLedgerCalls(lane, batch);
+    return await runLedgerCalls(connection, batch);
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
   }
   const locked = await findLocked(pool, batch);
   const free = batch.filter((_, index) => locked[index] === undefined);
-  const rows = free.length === 0 ? [] : await runLedgerCalls(lane, free);
+  const rows = free.length === 0 ? [] : await runLedgerCalls(connection, free);
   let next = 0;
   return locked.map((account) => account ?? (rows[next++] as LedgerRow));
 }
@@ -138,7 +142,7 @@ async function runShared(pool: Sql, lane: Lane, batch: LedgerCall[]): Promise<(L
 async function runWaiting(pool: Sql, batch: WaitingCall[]): Promise<(LedgerRow | LockedAccount)[]> {
   try {
     const work = async (client: SqlClient) => {
-      const query: Lane['query'] = async (statement) => (await client.query(statement)).rows;
+      const query: PipelinedConnection['query'] = async (statement) => (await client.query(statement)).rows;
       return await runLedgerCalls(
         { query },
         batch.map(({ call }) => call),

@@ -130,7 +130,7 @@ export function hasNoFunds({ outcome }: Pick<AdmitRow, 'outcome'>): boolean {
 }
 
 /** The error for an outcome that only a mistaken caller can get. */
-export function misuse(outcome: string | undefined, operationId: string): FareboxError {
+export function misuseError(outcome: string | undefined, operationId: string): FareboxError {
   return new FareboxError({
     code: outcome === 'conflict' ? 'conflict' : 'internal',
     message: outcome === 'conflict' ? 'This operation id was already used.' : 'Internal error',

@@ -1,7 +1,6 @@
 /** The statements of holds and their resolutions: any number of both, as one statement. */
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { countLedgerBatch } from '../telemetry/watchLedger.ts';
-import type { Lane } from './lane.ts';
 import {
   type AdmitRequest,
   type AdmitRow,
@@ -10,6 +9,7 @@ import {
   quoted,
   quotedJson,
 } from './ledgerRows.ts';
+import type { PipelinedConnection } from './pipelinedConnection.ts';
 
 export interface Resolution {
   operationId: string;
@@ -25,7 +25,10 @@ export type LedgerCall = { hold: AdmitRequest } | { resolve: Resolution };
 export type LedgerRow = AdmitRow;
 
 /** In the order of the calls. What is resolved is free again for what is held by the same statement. */
-export async function runLedgerCalls(lane: Lane, batch: readonly LedgerCall[]): Promise<LedgerRow[]> {
+export async function runLedgerCalls(
+  connection: PipelinedConnection,
+  batch: readonly LedgerCall[],
+): Promise<LedgerRow[]> {
   const holds: AdmitRequest[] = [];
   const resolutions: Resolution[] = [];
   for (const call of batch) {
@@ -36,7 +39,7 @@ export async function runLedgerCalls(lane: Lane, batch: readonly LedgerCall[]): 
     { operation: 'hold', size: holds.length },
     { operation: 'resolve', size: resolutions.length },
   ];
-  const rows = await countLedgerBatch(steps, () => runStatement(lane, holds, resolutions));
+  const rows = await countLedgerBatch(steps, () => runStatement(connection, holds, resolutions));
   // One is under the other in the answer: resolutions first.
   let held = resolutions.length;
   let resolved = 0;
@@ -44,13 +47,13 @@ export async function runLedgerCalls(lane: Lane, batch: readonly LedgerCall[]): 
 }
 
 async function runStatement(
-  lane: Lane,
+  connection: PipelinedConnection,
   holds: AdmitRequest[],
   resolutions: Resolution[],
 ): Promise<LedgerRow[]> {
-  if (resolutions.length === 0) return await query(lane, HOLD, admitArguments(holds));
-  if (holds.length === 0) return await query(lane, RESOLVE, resolveArguments(resolutions));
-  return await query(lane, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
+  if (resolutions.length === 0) return await query(connection, HOLD, admitArguments(holds));
+  if (holds.length === 0) return await query(connection, RESOLVE, resolveArguments(resolutions));
+  return await query(connection, BOTH, [...resolveArguments(resolutions), ...admitArguments(holds)]);
 }
 
 const PARTS = 'coalesce(part_diem, 0), coalesce(part_bundled, 0), coalesce(part_usd, 0)';
@@ -78,11 +81,11 @@ function told(columns: string): string {
 }
 
 async function query(
-  lane: Lane,
+  connection: PipelinedConnection,
   statement: { name: string; text: string },
   values: string[],
 ): Promise<LedgerRow[]> {
-  return (await lane.query<{ told: string }>({ values, ...statement })).map(readRow);
+  return (await connection.query<{ told: string }>({ values, ...statement })).map(readRow);
 }
 
 function readRow({ told: text }: { told: string }): LedgerRow {

@@ -1,6 +1,6 @@
 /** Connections to Postgres: every one acts as the services' role, and every wait on it has an end. */
 import pg from 'pg';
-import { point } from '../points.ts';
+import { failpoint } from '../failpoints.ts';
 import { isRetryable } from './failures.ts';
 
 export type Sql = pg.Pool;
@@ -17,7 +17,7 @@ export interface PoolOptions {
   connectTimeoutMs?: number;
   /** Longest wait for a lock; 5 s by default. */
   lockTimeoutMs?: number;
-  /** Its connections take statements while they work on others (lane.ts); off by default. */
+  /** Its connections take statements while they work on others (pipelinedConnection.ts); off by default. */
   pipelined?: boolean;
 }
 
@@ -113,7 +113,7 @@ async function oneTransaction<T>(
     const committed = client.query('commit');
     // Awaited below; a failure in between must not count as nobody's.
     committed.catch(() => undefined);
-    await point('commit-sent');
+    await failpoint('commit-sent');
     await committed;
     return result;
   } catch (error) {

@@ -2,7 +2,7 @@
 import type { SqlClient } from './pool.ts';
 
 /** The provider did not answer, or serves nobody now. The pause when this opened the circuit, else undefined. */
-export async function noteDown(sql: SqlClient, provider: string): Promise<number | undefined> {
+export async function recordProviderFailure(sql: SqlClient, provider: string): Promise<number | undefined> {
   const { rows } = await sql.query<{ pause_ms: number | null }>({
     name: 'provider-down',
     text: 'select note_provider_down($1) as pause_ms',
@@ -12,7 +12,7 @@ export async function noteDown(sql: SqlClient, provider: string): Promise<number
 }
 
 /** The provider answered, whatever it said. True when this closed the circuit. */
-export async function noteUp(sql: SqlClient, provider: string): Promise<boolean> {
+export async function recordProviderSuccess(sql: SqlClient, provider: string): Promise<boolean> {
   const { rows } = await sql.query<{ closed: boolean }>({
     name: 'provider-up',
     text: 'select note_provider_up($1) as closed',

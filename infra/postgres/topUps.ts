@@ -15,7 +15,7 @@ import {
   topUpPredecessors,
 } from '../../domain/payments/topUp.ts';
 import { type Wallet, walletName, walletNamed } from '../../domain/wallets.ts';
-import { point } from '../points.ts';
+import { failpoint } from '../failpoints.ts';
 import { topUp } from './ledger.ts';
 import { inTransaction, type SqlClient } from './pool.ts';
 import { openWalletAccount, walletAccountId } from './walletAccounts.ts';
@@ -232,7 +232,7 @@ export async function creditTopUpIn(
   );
   // Takes the credit back with it: what is final was not credited.
   if (rowCount !== 1) throw new Error(`top-up ${paymentId} is ${row.state} and cannot be credited`);
-  await point('top-up-crediting');
+  await failpoint('top-up-crediting');
   return await readTopUp(client, paymentId);
 }
 

@@ -10,8 +10,8 @@ import { limiterDecisions } from '../telemetry/counters.ts';
 import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
-import { preferShared } from './preferShared.ts';
-import { type RedisCall, sendTogether } from './sendTogether.ts';
+import { withLocalFallback } from './withLocalFallback.ts';
+import { type RedisCall, createCommandBatcher } from './commandBatcher.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -94,8 +94,8 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   redis.defineCommand('fareboxAdmit', { lua: ADMIT });
   redis.defineCommand('fareboxCorrect', { lua: CORRECT });
   const local = createLocalLimiter();
-  const orLocally = preferShared(onFallback);
-  const together = askTogether(redis);
+  const orLocally = withLocalFallback(onFallback);
+  const together = batchCommands(redis);
 
   return {
     admit: (call, tokens) =>
@@ -159,20 +159,20 @@ function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
 const argumentsKnown = new WeakMap<LimitedCall, string[]>();
 
 /** Its keys and arguments, the number of keys before them. */
-function questionOf(call: LimitedCall, tokens: number | undefined, calls: number): (string | number)[] {
+function admitArguments(call: LimitedCall, tokens: number | undefined, calls: number): (string | number)[] {
   const { counters } = call;
   let known = argumentsKnown.get(call);
   if (known === undefined) {
     known = argumentsOf(call);
     argumentsKnown.set(call, known);
   }
-  const question: (string | number)[] = [counters.length + 1, ...known, calls];
+  const command: (string | number)[] = [counters.length + 1, ...known, calls];
   const tokenWindow = tokens === undefined ? -1 : counters.findIndex(isOfTokens);
-  if (tokenWindow !== -1) question[counters.length + 3 + tokenWindow * 3] = String(tokens);
-  return question;
+  if (tokenWindow !== -1) command[counters.length + 3 + tokenWindow * 3] = String(tokens);
+  return command;
 }
 
-/** Calls of a kind in one question: Redis does nothing else while it counts them. */
+/** Calls of a kind in one command: Redis does nothing else while it counts them. */
 const MAX_CALLS = 256;
 
 interface AdmissionWaiter<T> {
@@ -180,7 +180,7 @@ interface AdmissionWaiter<T> {
   reject(error: unknown): void;
 }
 
-class Ask implements RedisCall {
+class AdmitCommand implements RedisCall {
   readonly waiting: AdmissionWaiter<Admission>[] = [];
   readonly #call: LimitedCall;
   readonly #tokens: number | undefined;
@@ -190,18 +190,18 @@ class Ask implements RedisCall {
     this.#tokens = tokens;
   }
 
-  async ask(redis: Redis): Promise<void> {
-    const answer = await redis.fareboxAdmit(...questionOf(this.#call, this.#tokens, this.waiting.length));
+  async send(redis: Redis): Promise<void> {
+    const answer = await redis.fareboxAdmit(...admitArguments(this.#call, this.#tokens, this.waiting.length));
     for (const [index, each] of this.waiting.entries()) each.resolve(admissionOf(this.#call, answer, index));
   }
 
-  refuse(error: unknown): void {
+  fail(error: unknown): void {
     for (const each of this.waiting) each.reject(error);
   }
 }
 
 /** All that was counted too much or too little in one slot of a window. */
-class Correction implements RedisCall {
+class CorrectCommand implements RedisCall {
   readonly waiting: AdmissionWaiter<void>[] = [];
   count = 0;
   readonly #key: string;
@@ -214,21 +214,21 @@ class Correction implements RedisCall {
     this.#windowMs = windowMs;
   }
 
-  async ask(redis: Redis): Promise<void> {
+  async send(redis: Redis): Promise<void> {
     await redis.fareboxCorrect(1, this.#key, this.count, this.#at, this.#windowMs);
     for (const each of this.waiting) each.resolve();
   }
 
-  refuse(error: unknown): void {
+  fail(error: unknown): void {
     for (const each of this.waiting) each.reject(error);
   }
 }
 
 /** The questions to Redis; of those that have to wait, the ones of a kind are one. */
-function askTogether(redis: Redis) {
-  const asks = new Map<LimitedCall, Ask>();
-  const corrections = new Map<string, Correction>();
-  const line = sendTogether(redis, () => {
+function batchCommands(redis: Redis) {
+  const asks = new Map<LimitedCall, AdmitCommand>();
+  const corrections = new Map<string, CorrectCommand>();
+  const batcher = createCommandBatcher(redis, () => {
     asks.clear();
     corrections.clear();
   });
@@ -239,22 +239,22 @@ function askTogether(redis: Redis) {
         const each = { resolve, reject };
         const same = tokens === undefined ? asks.get(call) : undefined;
         if (same && same.waiting.length < MAX_CALLS) return void same.waiting.push(each);
-        const question = new Ask(call, tokens);
-        question.waiting.push(each);
-        if (line.busy && tokens === undefined) asks.set(call, question);
-        line.hand(question);
+        const command = new AdmitCommand(call, tokens);
+        command.waiting.push(each);
+        if (batcher.busy && tokens === undefined) asks.set(call, command);
+        batcher.add(command);
       });
     },
     correct(key: string, windowMs: number, { count, at = 0 }: Change): Promise<void> {
       return new Promise((resolve, reject) => {
         const slot = `${key} ${Math.floor(at / slotMsOf(windowMs))}`;
         const same = corrections.get(slot);
-        const question = same ?? new Correction(key, at, windowMs);
-        question.count += count;
-        question.waiting.push({ resolve, reject });
+        const command = same ?? new CorrectCommand(key, at, windowMs);
+        command.count += count;
+        command.waiting.push({ resolve, reject });
         if (same) return;
-        if (line.busy) corrections.set(slot, question);
-        line.hand(question);
+        if (batcher.busy) corrections.set(slot, command);
+        batcher.add(command);
       });
     },
   };

@@ -3,7 +3,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
-import { askedSometimes } from './askedSometimes.ts';
+import { createGaugeProbe } from './createGaugeProbe.ts';
 
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
@@ -69,7 +69,7 @@ export function registerLedgerMetrics(
   payments: readonly PaymentNetworkSettings[] = [],
 ): void {
   const gauges = createGauges(registry, () => refresh());
-  const refresh = askedSometimes({
+  const refresh = createGaugeProbe({
     everyMs: READ_EVERY_MS,
     deadlineMs: READ_LIMIT_MS,
     ask: () => read(sql),

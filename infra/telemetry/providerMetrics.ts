@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
-import { askedSometimes } from './askedSometimes.ts';
+import { createGaugeProbe } from './createGaugeProbe.ts';
 
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
@@ -39,7 +39,7 @@ export function registerProviderMetrics(
     const concurrent = settings.limits?.concurrent;
     if (concurrent !== undefined) gauges.places.set({ provider }, concurrent);
   }
-  const refresh = askedSometimes({
+  const refresh = createGaugeProbe({
     everyMs: READ_EVERY_MS,
     deadlineMs: READ_LIMIT_MS,
     ask: () => read(sql),

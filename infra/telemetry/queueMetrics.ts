@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { TASK_QUEUES } from '../../domain/queues.ts';
 import { backlogsOf } from '../temporal/backlog.ts';
 import type { Temporal } from '../temporal/connect.ts';
-import { askedSometimes } from './askedSometimes.ts';
+import { createGaugeProbe } from './createGaugeProbe.ts';
 
 const ASK_EVERY_MS = 5_000;
 const ASK_LIMIT_MS = 1_500;
@@ -28,7 +28,7 @@ export function registerQueueMetrics(registry: Registry, temporal: Temporal): vo
     tasks.reset();
     age.reset();
   };
-  const refresh = askedSometimes({
+  const refresh = createGaugeProbe({
     everyMs: ASK_EVERY_MS,
     deadlineMs: ASK_LIMIT_MS,
     ask: () => backlogsOf(temporal, TASK_QUEUES, ASK_LIMIT_MS),

@@ -6,8 +6,8 @@ import {
   type ServiceHttpOptions,
   type ServiceReply,
 } from '../../infra/http/serviceHttp.ts';
-import { openChatStream, wholeAsStream } from '../shared/eventBatches.ts';
-import { inOurWords } from '../shared/textFailures.ts';
+import { openChatStream, toChatStream } from '../shared/eventBatches.ts';
+import { translateFailures } from '../shared/textFailures.ts';
 import type { ChatStream, TextCallContext, TextProvider } from '../shared/textProvider.ts';
 import { errorReplyOf, jsonOf } from '../shared/textReply.ts';
 import { failureOfReply } from './errorReply.ts';
@@ -36,8 +36,8 @@ export function createAnthropic(
     keepsConnections: true,
   });
   return {
-    complete: (request, context) => inOurWords(() => complete(http, request, context)),
-    stream: (request, context) => inOurWords(() => stream(http, request, context)),
+    complete: (request, context) => translateFailures(() => complete(http, request, context)),
+    stream: (request, context) => translateFailures(() => stream(http, request, context)),
     mayReason,
     close: () => http.destroy(),
   };
@@ -59,7 +59,7 @@ async function stream(
   const reply = await send(http, request, { context, stream: true });
   const kind = reply.headers['content-type'] ?? '';
   if (kind.includes('event-stream')) return openChatStream(reply.body, new AnthropicFrames());
-  return wholeAsStream(readMessage(await jsonOf(reply)));
+  return toChatStream(readMessage(await jsonOf(reply)));
 }
 
 async function send(

@@ -2,7 +2,7 @@
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
-import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
+import { type Fields, isFields, errorNameOf, parseJson, oneLine } from '../shared/textFailures.ts';
 
 const BY_TYPE: Record<string, UpstreamFailureReason> = {
   invalid_request_error: 'refused',
@@ -27,7 +27,7 @@ export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailur
     status: reply.status,
     reason: error === undefined ? reasonOfStatus(reply.status, false) : reasonOf(reply.status, error),
     names: [error?.type, codeOf(error)],
-    message: words(error?.message),
+    message: oneLine(error?.message),
     requestId: reply.headers['request-id'],
     retryAfterMs: pauseOf(reply.headers, nowMs) ?? resetOf(reply.headers, nowMs),
   });
@@ -36,31 +36,31 @@ export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailur
 /** An error where an answer or a piece of one should be. */
 export function failureOfError(frame: Fields): UpstreamFailure {
   const error = isFields(frame.error) ? frame.error : {};
-  const status = STATUS[name(error.type)] ?? 200;
+  const status = STATUS[errorNameOf(error.type)] ?? 200;
   return failureOf({
     status,
     reason: reasonOf(500, error),
     names: [error.type, codeOf(error)],
-    message: words(error.message),
+    message: oneLine(error.message),
     requestId: /^req_\w+$/.test(String(frame.request_id)) ? String(frame.request_id) : undefined,
     retryAfterMs: undefined,
   });
 }
 
 function reasonOf(status: number, error: Fields): UpstreamFailureReason {
-  const type = name(error.type);
+  const type = errorNameOf(error.type);
   // An account at the end of its means is no client that is too quick or wrong.
   if (/spend_limit|billing|on_hold/.test(codeOf(error))) return 'credential';
   const known = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
   if (known !== 'refused') return known ?? reasonOfStatus(status, true);
-  const said = words(error.message).toLowerCase();
+  const said = oneLine(error.message).toLowerCase();
   if (said.includes('credit balance')) return 'credential';
   if (said.startsWith('prompt is too long') || said.includes('exceed context limit')) return 'context_length';
   return said.includes('content filtering policy') ? 'content_policy' : 'refused';
 }
 
 function codeOf(error: Fields | undefined): string {
-  return isFields(error?.details) ? name(error.details.error_code) : '';
+  return isFields(error?.details) ? errorNameOf(error.details.error_code) : '';
 }
 
 const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'] as const;

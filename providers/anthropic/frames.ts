@@ -1,10 +1,10 @@
 /** The frames of a streamed message. Called for every token of every stream: hand checks, and no more than needed. */
 import type { ChatEvent, TokenUsage } from '../../domain/text/chat.ts';
 import type { FrameReader } from '../shared/eventBatches.ts';
-import { type Fields, garbage, isFields, parseJson } from '../shared/textFailures.ts';
+import { type Fields, garbageFailure, isFields, parseJson } from '../shared/textFailures.ts';
 import { failureOfError } from './errorReply.ts';
 import { finishReason, readUsage, textIn } from './reply.ts';
-import { sealedThought, thought } from './thinking.ts';
+import { sealedThought, thinkingDetail } from './thinking.ts';
 
 interface ContentBlock {
   type: unknown;
@@ -26,7 +26,7 @@ export class AnthropicFrames implements FrameReader {
 
   read(data: string, events: ChatEvent[]): boolean {
     const frame = parseJson(data);
-    if (!isFields(frame)) throw garbage('a frame that is no JSON object');
+    if (!isFields(frame)) throw garbageFailure('a frame that is no JSON object');
     switch (frame.type) {
       case 'content_block_delta':
         this.readDelta(frame, events);
@@ -44,7 +44,7 @@ export class AnthropicFrames implements FrameReader {
         this.end(frame, events);
         return false;
       case 'message_stop':
-        if (!this.begun) throw garbage('a message that never began');
+        if (!this.begun) throw garbageFailure('a message that never began');
         if (!this.finished) events.push({ type: 'finish', index: 0, reason: 'stop' });
         return true;
       case 'error':
@@ -60,7 +60,7 @@ export class AnthropicFrames implements FrameReader {
   }
 
   private start(message: unknown, events: ChatEvent[]): void {
-    if (!isFields(message)) throw garbage('a message that is no object');
+    if (!isFields(message)) throw garbageFailure('a message that is no object');
     this.begun = true;
     if (typeof message.id === 'string') this.upstreamId = message.id;
     this.tellUsage(message.usage, events);
@@ -75,13 +75,13 @@ export class AnthropicFrames implements FrameReader {
   }
 
   private startBlock({ index, content_block: told }: Fields, events: ChatEvent[]): void {
-    if (!isFields(told)) throw garbage('a block that is no object');
+    if (!isFields(told)) throw garbageFailure('a block that is no object');
     const { type } = told;
     const call = type === 'tool_use' ? this.calls++ : -1;
     this.blocks.set(index, { type, call, written: false, text: textIn(told.thinking), signature: '' });
     if (type === 'tool_use') {
       const { id, name } = told;
-      if (typeof id !== 'string' || typeof name !== 'string') throw garbage('a tool call without a name');
+      if (typeof id !== 'string' || typeof name !== 'string') throw garbageFailure('a tool call without a name');
       events.push({ type: 'delta', index: 0, delta: { tool_calls: [{ index: call, id, name }] } });
     } else if (type === 'redacted_thinking') {
       const sealed = sealedThought(Number(index), textIn(told.data));
@@ -92,7 +92,7 @@ export class AnthropicFrames implements FrameReader {
   }
 
   private readDelta({ index, delta }: Fields, events: ChatEvent[]): void {
-    if (!isFields(delta)) throw garbage('a delta that is no object');
+    if (!isFields(delta)) throw garbageFailure('a delta that is no object');
     const block = this.blocks.get(index);
     switch (delta.type) {
       case 'text_delta':
@@ -133,7 +133,7 @@ export class AnthropicFrames implements FrameReader {
       });
     }
     if (block.type !== 'thinking' || block.signature === '') return;
-    const detail = thought(Number(index), block.text, block.signature);
+    const detail = thinkingDetail(Number(index), block.text, block.signature);
     events.push({ type: 'delta', index: 0, delta: { reasoning_details: [detail] } });
   }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { textAtAddresses } from '../shared/serviceAddresses.ts';
 import { EITHER, hasOneAddress, textService } from '../shared/settings.ts';
 import { createAnthropic } from './anthropic.ts';
 
-const settings = closed({ kind: z.literal('anthropic'), ...textService }).refine(hasOneAddress, EITHER);
+const settings = strictObject({ kind: z.literal('anthropic'), ...textService }).refine(hasOneAddress, EITHER);
 
 export const anthropic: ProviderDefinition<z.output<typeof settings>> = {
   kind: 'anthropic',

@@ -109,12 +109,12 @@ function toBlock(part: UserPart): Fields[] {
   if (part.type === 'text') {
     return part.text === '' ? [] : [{ type: 'text', text: part.text, ...toMark(part.cache_control) }];
   }
-  if (part.type !== 'image') throw refused(`The model does not take ${part.type}.`);
+  if (part.type !== 'image') throw refusedFailure(`The model does not take ${part.type}.`);
   return [{ type: 'image', source: toSource(part), ...toMark(part.cache_control) }];
 }
 
 function toSource({ mediaType, bytes }: MediaPart): Fields {
-  if (!IMAGES.includes(mediaType)) throw refused('The model takes PNG, JPEG, WebP and GIF images only.');
+  if (!IMAGES.includes(mediaType)) throw refusedFailure('The model takes PNG, JPEG, WebP and GIF images only.');
   return { type: 'base64', media_type: mediaType, data: bytes.toString('base64') };
 }
 
@@ -123,6 +123,6 @@ function toMark(mark: CacheControl | undefined): Fields {
   return { cache_control: mark.ttl === undefined ? { type: mark.type } : { type: mark.type, ttl: mark.ttl } };
 }
 
-export function refused(message: string): UpstreamFailure {
+export function refusedFailure(message: string): UpstreamFailure {
   return new UpstreamFailure({ reason: 'refused', detail: 'not sent: it does not take this', message });
 }

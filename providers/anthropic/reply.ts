@@ -7,13 +7,13 @@ import type {
   TokenUsage,
   ToolCall,
 } from '../../domain/text/chat.ts';
-import { count, type Fields, garbage, isFields } from '../shared/textFailures.ts';
+import { count, type Fields, garbageFailure, isFields } from '../shared/textFailures.ts';
 import { failureOfError } from './errorReply.ts';
-import { sealedThought, thought } from './thinking.ts';
+import { sealedThought, thinkingDetail } from './thinking.ts';
 
 export function readMessage(body: unknown): Completion {
   if (isFields(body) && body.type === 'error') throw failureOfError(body);
-  if (!isFields(body) || body.type !== 'message' || !Array.isArray(body.content)) throw garbage('no message');
+  if (!isFields(body) || body.type !== 'message' || !Array.isArray(body.content)) throw garbageFailure('no message');
   const usage = isFields(body.usage) ? readUsage(body.usage) : undefined;
   const message = readContent(body.content);
   return {
@@ -28,11 +28,11 @@ function readContent(content: readonly unknown[]): AssistantMessage {
   const calls: ToolCall[] = [];
   const details: ReasoningDetail[] = [];
   for (const [index, block] of content.entries()) {
-    if (!isFields(block)) throw garbage('a block that is no object');
+    if (!isFields(block)) throw garbageFailure('a block that is no object');
     if (block.type === 'text' && typeof block.text === 'string') text = (text ?? '') + block.text;
     else if (block.type === 'tool_use') calls.push(readCall(block));
     else if (block.type === 'thinking')
-      details.push(thought(index, textIn(block.thinking), textIn(block.signature)));
+      details.push(thinkingDetail(index, textIn(block.thinking), textIn(block.signature)));
     else if (block.type === 'redacted_thinking') details.push(sealedThought(index, textIn(block.data)));
   }
   const thinking = details.map((each) => each.text ?? '').join('');
@@ -46,7 +46,7 @@ function readContent(content: readonly unknown[]): AssistantMessage {
 }
 
 function readCall({ id, name, input }: Fields): ToolCall {
-  if (typeof id !== 'string' || typeof name !== 'string') throw garbage('a tool call without a name');
+  if (typeof id !== 'string' || typeof name !== 'string') throw garbageFailure('a tool call without a name');
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 

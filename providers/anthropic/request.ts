@@ -4,10 +4,10 @@ import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
 import { temperatureWithin } from '../shared/temperature.ts';
 import { type Fields, isFields } from '../shared/textFailures.ts';
-import { refused, toSystem, toTurns } from './messages.ts';
+import { refusedFailure, toSystem, toTurns } from './messages.ts';
 
 export function toMessagesBody(request: ChatRequest, stream: boolean): Fields {
-  if (request.n !== 1) throw refused('The model makes one choice per request: n must be 1.');
+  if (request.n !== 1) throw refusedFailure('The model makes one choice per request: n must be 1.');
   const forms = formsOf(request.upstreamModel);
   const thinking = toThinking(request, forms);
   const body: Fields = {
@@ -120,7 +120,7 @@ function toFormat({ responseFormat }: ChatRequest): Fields {
   if (responseFormat?.type !== 'json_schema') return {};
   // As OpenAI has it, a schema with a name around it; a bare one is a schema too.
   const { schema = responseFormat.json_schema } = responseFormat.json_schema;
-  if (!isFields(schema)) throw refused('The JSON schema of the response format is no object.');
+  if (!isFields(schema)) throw refusedFailure('The JSON schema of the response format is no object.');
   return { format: { type: 'json_schema', schema } };
 }
 

@@ -3,7 +3,7 @@ import type { ReasoningDetail } from '../../domain/text/chat.ts';
 
 export const THINKING_FORMAT = 'anthropic-claude-v1';
 
-export function thought(index: number, text: string, signature: string): ReasoningDetail {
+export function thinkingDetail(index: number, text: string, signature: string): ReasoningDetail {
   return { type: 'thinking', index, format: THINKING_FORMAT, text, data: signature };
 }
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
-import { unserved } from '../shared/failedReply.ts';
+import { unservedOutcome } from '../shared/failedReply.ts';
 import type { CallContext, GenerationProvider, Outcome, VoiceChangeRequest } from '../shared/provider.ts';
 import { outcomeOfLostOrder } from '../shared/queuedJobs.ts';
 import type { ServiceAccess } from '../shared/serviceAddresses.ts';
@@ -42,7 +42,7 @@ export function createElevenLabs(options: ServiceAccess): GenerationProvider {
   return {
     repeatable: false,
     async start(request, context) {
-      if (request.kind === 'video') return unserved(request);
+      if (request.kind === 'video') return unservedOutcome(request);
       const plan = request.kind === 'audio' ? planAudio(request) : planVoiceChange(request);
       if ('status' in plan) return plan;
       return await perform(http, plan, context);

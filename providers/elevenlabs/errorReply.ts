@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
-import { busy, GATEWAY_STATUSES } from '../shared/failedReply.ts';
+import { busyOutcome, GATEWAY_STATUSES } from '../shared/failedReply.ts';
 import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
 
@@ -84,7 +84,7 @@ export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcom
   const error = readError(reply.body);
   const told = [`HTTP ${reply.status}`, ...(error?.names ?? [])].join(' ') + replyFacts(reply.headers);
   if (reply.status === 429) return busyOrEmpty(reply, error, told);
-  if (reply.status === 408 || reply.status === 425) return busy(reply, 'overloaded', told);
+  if (reply.status === 408 || reply.status === 425) return busyOutcome(reply, 'overloaded', told);
   if (reply.status >= 500) return serverError(reply, error, told);
   const reason = refusalReason(reply.status, error, custom);
   const refused = { status: 'refused', reason, message: publicMessage(reason, error), detail: told } as const;
@@ -94,9 +94,9 @@ export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcom
 
 /** Two kinds of 429 that need opposite answers: our own slots are full, or the whole service is. */
 function busyOrEmpty(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
-  if (isOneOf(error, CONCURRENCY_CODES)) return busy(reply, 'concurrency', told);
-  if (isOneOf(error, OVERLOAD_CODES)) return busy(reply, 'overloaded', told);
-  if (!isOneOf(error, EMPTY_CODES)) return busy(reply, 'rate_limited', told);
+  if (isOneOf(error, CONCURRENCY_CODES)) return busyOutcome(reply, 'concurrency', told);
+  if (isOneOf(error, OVERLOAD_CODES)) return busyOutcome(reply, 'overloaded', told);
+  if (!isOneOf(error, EMPTY_CODES)) return busyOutcome(reply, 'rate_limited', told);
   const message = publicMessage('credential', error);
   return { status: 'refused', reason: 'credential', message, detail: told };
 }
@@ -107,7 +107,7 @@ function isOneOf(error: ElevenLabsError | undefined, codes: ReadonlySet<string>)
 
 function serverError(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
   const overloaded = isOneOf(error, OVERLOAD_CODES) || (reply.status === 503 && error !== undefined);
-  if (overloaded) return busy(reply, 'overloaded', told);
+  if (overloaded) return busyOutcome(reply, 'overloaded', told);
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
   if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
   return { status: 'refused', reason: 'failed', message: publicMessage('failed', error), detail: told };

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
 import { limits, service } from '../shared/settings.ts';
 import { createElevenLabs } from './elevenlabs.ts';
 import { createElevenLabsMedia } from './media/elevenLabsMedia.ts';
 
-const settings = closed({ kind: z.literal('elevenlabs'), ...service, limits });
+const settings = strictObject({ kind: z.literal('elevenlabs'), ...service, limits });
 
 export const elevenlabs: ProviderDefinition<z.output<typeof settings>> = {
   kind: 'elevenlabs',

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
-import { busy, GATEWAY_STATUSES } from '../shared/failedReply.ts';
+import { busyOutcome, GATEWAY_STATUSES } from '../shared/failedReply.ts';
 import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
 
@@ -60,8 +60,8 @@ export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   const error = readError(reply.body);
   const told = toldBy(reply, error);
   const { status } = reply;
-  if (status === 429) return busy(reply, 'rate_limited', told);
-  if (status === 408 || status === 425) return busy(reply, 'overloaded', told);
+  if (status === 429) return busyOutcome(reply, 'rate_limited', told);
+  if (status === 408 || status === 425) return busyOutcome(reply, 'overloaded', told);
   if (status >= 500) return serverError(reply, error, { stage, told });
   // What stands before the service says nothing about an order that the service has.
   const early = error === undefined || error.message === NOT_YET;
@@ -84,7 +84,7 @@ function serverError(
   // Of an accepted order the service repeats the error of the model, after it tried again by itself.
   if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);
   const asksToWait = error !== undefined || reply.headers['retry-after'] !== undefined;
-  if (reply.status === 503 && asksToWait) return busy(reply, 'overloaded', told);
+  if (reply.status === 503 && asksToWait) return busyOutcome(reply, 'overloaded', told);
   // Not being told how far an order is does not end it.
   if (stage === 'status') return { status: 'unknown', detail: told };
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.

@@ -11,7 +11,7 @@ import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetc
 import { createServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { checkAudioFile } from '../shared/audioFile.ts';
-import { unserved } from '../shared/failedReply.ts';
+import { unservedOutcome } from '../shared/failedReply.ts';
 import { fetchOutput } from '../shared/fetchOutput.ts';
 import type {
   AudioRequest,
@@ -58,7 +58,7 @@ export function createFal(options: ServiceAccess, guardedFetch: GuardedFetch): G
   return {
     repeatable: false,
     async start(request, context) {
-      if (request.kind === 'voice-changer') return unserved(request);
+      if (request.kind === 'voice-changer') return unservedOutcome(request);
       const { kind, upstreamModel: endpoint } = request;
       if (!ENDPOINT.test(endpoint)) return NO_ENDPOINT;
       const media = await uploadAll(service, request, context);

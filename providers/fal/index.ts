@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
 import { callingService } from '../shared/settings.ts';
 import { createFal } from './fal.ts';
 import { createFalMedia } from './media/falMedia.ts';
 
-const settings = closed({ kind: z.literal('fal'), ...callingService });
+const settings = strictObject({ kind: z.literal('fal'), ...callingService });
 
 /** A `baseUrl` stands for all of the service's hosts: queue, storage and keys. */
 export const fal: ProviderDefinition<z.output<typeof settings>> = {

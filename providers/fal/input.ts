@@ -6,7 +6,7 @@
 import type { AudioRequest, VideoRequest } from '../shared/provider.ts';
 import { type PublicMedium, publicOrder } from '../shared/publicOrder.ts';
 import type { Fields } from '../shared/textFailures.ts';
-import { longestFitting } from './service.ts';
+import { longestPrefixRow } from './service.ts';
 
 /** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: as many as that length has at this rate. */
 type DurationForm = 'text' | 'number' | 'suffixed' | { readonly frames: number };
@@ -114,7 +114,7 @@ const GENERIC: Readonly<Record<'audio' | 'video', FalFamily>> = {
 };
 
 function familyOf(endpoint: string, kind: 'audio' | 'video'): FalFamily {
-  return longestFitting(FAMILIES, endpoint) ?? GENERIC[kind];
+  return longestPrefixRow(FAMILIES, endpoint) ?? GENERIC[kind];
 }
 
 /** `media` is empty for audio. */

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
-import { garbage, parseJson } from '../shared/textFailures.ts';
+import { garbageFailure, parseJson } from '../shared/textFailures.ts';
 
 const requestId = z.string().regex(/^[A-Za-z0-9_-]{1,100}$/);
 
@@ -96,7 +96,7 @@ export interface AnsweredImage {
 export function readImages(result: unknown): AnsweredImage[] {
   const found = pictures.safeParse(result).data;
   const urls = found?.images ?? (found?.image === undefined ? [] : [found.image]);
-  if (urls.length === 0) throw garbage('the result names no picture');
+  if (urls.length === 0) throw garbageFailure('the result names no picture');
   return urls.map((url, index) => ({ url, isAdult: found?.has_nsfw_concepts?.[index] === true }));
 }
 
@@ -109,7 +109,7 @@ const sounds = z.object({
 export function readSpeechUrl(result: unknown): string {
   const found = sounds.safeParse(result).data;
   const url = found?.audio ?? found?.audio_url ?? found?.audio_file;
-  if (url === undefined) throw garbage('the result names no recording');
+  if (url === undefined) throw garbageFailure('the result names no recording');
   return url;
 }
 
@@ -117,6 +117,6 @@ const cloned = z.object({ custom_voice_id: z.string().regex(/^[\w.-]{1,200}$/) }
 
 export function readVoice(result: unknown): string {
   const found = cloned.safeParse(result).data;
-  if (found === undefined) throw garbage('the result names no voice');
+  if (found === undefined) throw garbageFailure('the result names no voice');
   return found.custom_voice_id;
 }

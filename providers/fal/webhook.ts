@@ -7,7 +7,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import { z } from 'zod';
 import type { ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
-import { orAborted } from '../../infra/orAborted.ts';
+import { rejectOnAbort } from '../../infra/rejectOnAbort.ts';
 import type { Callback } from '../shared/provider.ts';
 import { createSeenCalls } from '../shared/seenCalls.ts';
 import { parseJson } from '../shared/textFailures.ts';
@@ -85,7 +85,7 @@ function createKeyring(rest: ServiceHttp) {
         running = undefined;
       });
     }
-    if (due && running !== undefined) await orAborted(running, signal);
+    if (due && running !== undefined) await rejectOnAbort(running, signal);
     return Date.now() - kept.fetchedAtMs > USABLE_MS ? [] : kept.list;
   };
 }

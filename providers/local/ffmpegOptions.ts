@@ -7,7 +7,7 @@ import { FORMAT_READINGS } from '../../engines/media/formats.ts';
 import type { MediaFile } from '../shared/provider.ts';
 
 /** Options for a recording: the very reading by which it was measured, and nothing else. */
-export function reading(demuxer: string): string[] {
+export function demuxerOptions(demuxer: string): string[] {
   const known = Object.values(FORMAT_READINGS).find((format) => format.demuxer === demuxer);
   if (known === undefined) throw new Error(`no such demuxer: ${demuxer}`);
   return ['-codec_whitelist', known.decoders.join(','), '-f', known.demuxer, ...known.demuxerOptions];

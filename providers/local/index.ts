@@ -5,7 +5,7 @@ import type { LocalPrograms } from '../../domain/providerKind.ts';
 import { DEFAULT_DIMENSIONS, MAX_DIMENSIONS, MAX_NUMBERS } from '../../domain/text/lexicalEmbedding.ts';
 import { estimateInTurns } from '../../engines/text/estimateInTurns.ts';
 import { createLexicalEmbedder } from '../../engines/text/lexicalEmbedder.ts';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { limits } from '../shared/settings.ts';
 import type { TextProvider } from '../shared/textProvider.ts';
@@ -14,7 +14,7 @@ import { createLocalProvider } from './localProvider.ts';
 import { localSpeaker } from './speechSync.ts';
 import { localTranscriber } from './transcribe.ts';
 
-const settings = closed({ kind: z.literal('local'), limits });
+const settings = strictObject({ kind: z.literal('local'), limits });
 
 /** Programs and libraries of this machine: no key, no network. */
 export const local: ProviderDefinition<z.output<typeof settings>> = {

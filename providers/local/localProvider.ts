@@ -13,7 +13,7 @@ import type {
   VideoRequest,
   VoiceChangeRequest,
 } from '../shared/provider.ts';
-import { asMp3, MP3_CONTENT_TYPE, reading } from './ffmpegOptions.ts';
+import { asMp3, MP3_CONTENT_TYPE, demuxerOptions } from './ffmpegOptions.ts';
 import { speak } from './speech.ts';
 import { makeVideo } from './video/localVideo.ts';
 import { upscaleVideo } from './video/upscaleVideo.ts';
@@ -75,7 +75,7 @@ function changeVoice(tools: MediaTools, { request, chain, path, context }: Chang
     ffmpegPath: tools.ffmpegPath,
     arguments: [
       ...['-y', '-threads', '1', '-filter_threads', '1', '-protocol_whitelist', 'file,pipe'],
-      ...reading(request.sourceDemuxer),
+      ...demuxerOptions(request.sourceDemuxer),
       ...['-i', `file:${request.sourcePath}`, '-map', '0:a:0', '-af', chain],
       ...['-t', String(Math.ceil(request.sourceSeconds) + 2), ...asMp3(128), `file:${path}`],
       ...['-progress', 'pipe:1'],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
-import { unserved } from '../shared/failedReply.ts';
+import { unservedOutcome } from '../shared/failedReply.ts';
 import type { AudioRequest, CallContext, Outcome } from '../shared/provider.ts';
 import { asMp3, MP3_CONTENT_TYPE } from './ffmpegOptions.ts';
 import { SPEECH_LANGUAGES, SPEECH_VOICES } from './speechVoices.ts';
@@ -32,7 +32,7 @@ export async function speak(
   context: CallContext,
 ): Promise<Outcome> {
   const { espeakPath } = tools;
-  if (espeakPath === undefined) return unserved(request);
+  if (espeakPath === undefined) return unservedOutcome(request);
   const plan = planOf(request);
   if (typeof plan === 'string') return wrongOrder(plan);
   const { end, wavPath } = await synthesise(espeakPath, plan, context);

@@ -16,7 +16,7 @@ import type {
   Transcript,
   TranscriptionOrder,
 } from '../shared/mediaProvider.ts';
-import { reading } from './ffmpegOptions.ts';
+import { demuxerOptions } from './ffmpegOptions.ts';
 
 /** It takes a quarter of a recording's length on a free core, and the client waits. */
 export const MAX_RECORDING_SECONDS = 1_200;
@@ -71,7 +71,7 @@ async function recognise(
     ffmpegPath,
     arguments: [
       ...['-y', '-threads', '1', '-filter_threads', '1', '-protocol_whitelist', 'file,pipe'],
-      ...[...reading(recording.demuxer), '-i', `file:${recording.path}`, '-map', '0:a:0'],
+      ...[...demuxerOptions(recording.demuxer), '-i', `file:${recording.path}`, '-map', '0:a:0'],
       ...['-t', String(Math.ceil(seconds) + 1), '-ac', '1', '-ar', String(HEARD_RATE), '-c:a', 'pcm_s16le'],
       ...['-f', 's16le', `file:${join(workFolder, HEARD_FILE)}`],
     ],

@@ -1,7 +1,7 @@
 /** A model as an Ollama describes it (POST /api/show), in the words of the catalogue. */
 import type { EmbeddingModel, ModelBase, TextModel } from '../../domain/catalogue/model.ts';
 import type { Capabilities } from '../../domain/catalogue/specs.ts';
-import { count, type Fields, isFields, words } from '../shared/textFailures.ts';
+import { count, type Fields, isFields, oneLine } from '../shared/textFailures.ts';
 
 /** What both kinds cost where nobody set a price: the machine is the operator's own. */
 const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as const;
@@ -51,7 +51,7 @@ function baseOf(
   modifiedAt: unknown,
   { parameter_size: size, quantization_level: level }: Fields,
 ) {
-  const facts = [words(size) && `${words(size)} parameters`, words(level)].filter((fact) => fact !== '');
+  const facts = [oneLine(size) && `${oneLine(size)} parameters`, oneLine(level)].filter((fact) => fact !== '');
   return {
     ...{ id: name, provider: 'ollama', upstreamModel: name, privacy: 'private', name },
     description: ['A model of the Ollama that serves here', ...facts].join(', '),

@@ -5,7 +5,7 @@
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
-import { type Fields, isFields, name, parseJson, words } from '../shared/textFailures.ts';
+import { type Fields, isFields, errorNameOf, parseJson, oneLine } from '../shared/textFailures.ts';
 
 const BY_NAME: Record<string, UpstreamFailureReason> = {
   context_length_exceeded: 'context_length',
@@ -48,7 +48,7 @@ export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailur
     status: reply.status,
     reason: named ?? reasonOfStatus(reply.status, error !== undefined),
     names: [error?.type, error?.code],
-    message: words(error?.message),
+    message: oneLine(error?.message),
     requestId: reply.headers['x-request-id'],
     retryAfterMs: pauseOf(reply.headers, nowMs) ?? resetOf(reply.headers),
   });
@@ -63,7 +63,7 @@ export function failureOfError(error: Fields): UpstreamFailure {
     status,
     reason: reasonOfNames(error) ?? (error.type === 'invalid_request_error' ? 'refused' : fallback),
     names: [error.type, error.code],
-    message: words(error.message),
+    message: oneLine(error.message),
     requestId: undefined,
     retryAfterMs: undefined,
   });
@@ -82,11 +82,11 @@ export function errorIn(body: unknown): Fields | undefined {
 
 function reasonOfNames(error: Fields): UpstreamFailureReason | undefined {
   // The nearer name first: `code` tells more than `type`.
-  for (const each of [name(error.code), name(error.type)]) {
+  for (const each of [errorNameOf(error.code), errorNameOf(error.type)]) {
     if (Object.hasOwn(BY_NAME, each)) return BY_NAME[each];
   }
   // vLLM has no name of its own for it.
-  return /\bmaximum context length\b/.test(words(error.message)) ? 'context_length' : undefined;
+  return /\bmaximum context length\b/.test(oneLine(error.message)) ? 'context_length' : undefined;
 }
 
 const RESETS = ['requests', 'tokens'] as const;

@@ -1,7 +1,7 @@
 /** The frames of a streamed chat completion. Called for every token of every stream: hand checks, and no more than needed. */
 import type { ChatDelta, ChatEvent, ToolCallDelta } from '../../domain/text/chat.ts';
 import type { FrameReader } from '../shared/eventBatches.ts';
-import { count, type Fields, garbage, isFields, parseJson } from '../shared/textFailures.ts';
+import { count, type Fields, garbageFailure, isFields, parseJson } from '../shared/textFailures.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 import {
   argumentsOf,
@@ -40,7 +40,7 @@ export class OpenAiFrames implements FrameReader {
       return true;
     }
     const frame = parseJson(data);
-    if (!isFields(frame)) throw garbage('a frame that is no JSON object');
+    if (!isFields(frame)) throw garbageFailure('a frame that is no JSON object');
     if (!Array.isArray(frame.choices) || frame.error) this.checkError(frame);
     else for (const choice of frame.choices) this.readChoice(choice, events);
     if (this.upstreamId === undefined && typeof frame.id === 'string') this.upstreamId = frame.id;
@@ -64,16 +64,16 @@ export class OpenAiFrames implements FrameReader {
 
   /** `[DONE]` ends what the service left without a reason. */
   private conclude(events: ChatEvent[]): void {
-    if (this.choices.size === 0) throw garbage('a stream without a choice');
+    if (this.choices.size === 0) throw garbageFailure('a stream without a choice');
     for (const [index, choice] of this.choices) {
       if (!choice.finished) this.finish(index, choice, { reason: 'stop', events });
     }
   }
 
   private readChoice(told: unknown, events: ChatEvent[]): void {
-    if (!isFields(told)) throw garbage('a choice that is no object');
+    if (!isFields(told)) throw garbageFailure('a choice that is no object');
     const index = count(told.index ?? 0);
-    if (index === undefined) throw garbage('a choice without a place');
+    if (index === undefined) throw garbageFailure('a choice without a place');
     // More than was asked for is not ours to bill.
     if (index >= this.n) return;
     let choice = this.choices.get(index);
@@ -123,7 +123,7 @@ function callsIn(delta: Fields): readonly unknown[] {
  * Most services number the calls; some give every one the number 0, or none, and only the id tells that another begins.
  */
 function toCallDelta(told: unknown, calls: Call[]): ToolCallDelta {
-  if (!isFields(told)) throw garbage('a tool call that is no object');
+  if (!isFields(told)) throw garbageFailure('a tool call that is no object');
   const named = isFields(told.function) ? told.function : {};
   const place = count(told.index);
   const id = typeof told.id === 'string' && told.id !== '' ? told.id : undefined;
@@ -136,7 +136,7 @@ function toCallDelta(told: unknown, calls: Call[]): ToolCallDelta {
   const begins =
     known === undefined || (id !== undefined && id !== known.id && typeof named.name === 'string');
   if (!begins) return { index: at, ...more };
-  if (typeof named.name !== 'string' || named.name === '') throw garbage('a tool call without a name');
+  if (typeof named.name !== 'string' || named.name === '') throw garbageFailure('a tool call without a name');
   const call: Call = { place, id: id ?? newCallId() };
   calls.push(call);
   return { index: calls.length - 1, id: call.id, name: named.name, ...more };

@@ -9,8 +9,8 @@ import {
   type ServiceHttpOptions,
   type ServiceReply,
 } from '../../infra/http/serviceHttp.ts';
-import { openChatStream, wholeAsStream } from '../shared/eventBatches.ts';
-import { garbage, inOurWords } from '../shared/textFailures.ts';
+import { openChatStream, toChatStream } from '../shared/eventBatches.ts';
+import { garbageFailure, translateFailures } from '../shared/textFailures.ts';
 import type {
   ChatStream,
   EmbeddingRequest,
@@ -47,10 +47,10 @@ export function createOpenAi(options: OpenAiOptions): Required<Omit<TextProvider
   const http = createServiceHttp({ ...rest, baseUrl, headers, keepsConnections: true });
   const service: OpenAiService = { http, dialect };
   return {
-    complete: (request, context) => inOurWords(() => complete(service, request, context)),
-    stream: (request, context) => inOurWords(() => stream(service, request, context)),
+    complete: (request, context) => translateFailures(() => complete(service, request, context)),
+    stream: (request, context) => translateFailures(() => stream(service, request, context)),
     mayReason: (request) => mayReason(request, dialect),
-    embed: (request, context) => inOurWords(() => embed(service, request, context)),
+    embed: (request, context) => translateFailures(() => embed(service, request, context)),
     close: () => http.destroy(),
   };
 }
@@ -76,10 +76,10 @@ async function stream(
 ): Promise<ChatStream> {
   const reply = await chat(service, toChatBody(request, service.dialect, true), { request, context });
   const kind = reply.headers['content-type'] ?? '';
-  if (kind.includes('json')) return wholeAsStream(readCompletion(await jsonOf(reply), request.n));
+  if (kind.includes('json')) return toChatStream(readCompletion(await jsonOf(reply), request.n));
   if (kind.includes('html')) {
     reply.body.abort();
-    throw garbage('the answer is a page', reply.status);
+    throw garbageFailure('the answer is a page', reply.status);
   }
   return openChatStream(reply.body, new OpenAiFrames(request.n));
 }

@@ -10,7 +10,7 @@ import type {
   TokenUsage,
   ToolCall,
 } from '../../domain/text/chat.ts';
-import { count, type Fields, garbage, isFields } from '../shared/textFailures.ts';
+import { count, type Fields, garbageFailure, isFields } from '../shared/textFailures.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 
 /** A body with status 200; throws UpstreamFailure for what is no completion. */
@@ -18,10 +18,10 @@ export function readCompletion(body: unknown, n: number): Completion {
   const error = errorIn(body);
   if (error !== undefined) throw failureOfError(error);
   if (!isFields(body) || !Array.isArray(body.choices) || body.choices.length === 0)
-    throw garbage('no choices');
+    throw garbageFailure('no choices');
   const choices = body.choices.slice(0, n).map(readChoice);
   if (new Set(choices.map(({ index }) => index)).size !== choices.length)
-    throw garbage('two choices of one index');
+    throw garbageFailure('two choices of one index');
   const usage = readUsage(body.usage);
   return {
     choices,
@@ -31,7 +31,7 @@ export function readCompletion(body: unknown, n: number): Completion {
 }
 
 function readChoice(choice: unknown, position: number): ChatChoice {
-  if (!isFields(choice) || !isFields(choice.message)) throw garbage('a choice without a message');
+  if (!isFields(choice) || !isFields(choice.message)) throw garbageFailure('a choice without a message');
   const message = readMessage(choice.message);
   const told = finishReason(choice.finish_reason);
   if (told === 'failed') throw failureOfError(isFields(choice.error) ? choice.error : {});
@@ -63,7 +63,7 @@ function readMessage(message: Fields): AssistantMessage {
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content;
   if (content === null || content === undefined) return undefined;
-  if (!Array.isArray(content)) throw garbage('content of another shape');
+  if (!Array.isArray(content)) throw garbageFailure('content of another shape');
   return content.map((part) => (isFields(part) && typeof part.text === 'string' ? part.text : '')).join('');
 }
 
@@ -73,7 +73,7 @@ function readCalls(message: Fields): ToolCall[] {
   const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : legacy;
   return calls.map((call) => {
     if (!isFields(call) || !isFields(call.function) || typeof call.function.name !== 'string') {
-      throw garbage('a tool call without a function');
+      throw garbageFailure('a tool call without a function');
     }
     const { name, arguments: given } = call.function;
     const id = typeof call.id === 'string' && call.id !== '' ? call.id : newCallId();

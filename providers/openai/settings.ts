@@ -1,6 +1,6 @@
 /** Settings of an entry of the kind `openai`. */
 import { z } from 'zod';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import { EITHER, hasOneAddress, textService } from '../shared/settings.ts';
 
 /** Whose manner of that API a service has: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
@@ -10,7 +10,7 @@ export type OpenAiDialect = (typeof OPENAI_DIALECTS)[number];
 const X_SEARCH_FORMS = ['tool', 'search_parameters'] as const;
 export type XSearchForm = (typeof X_SEARCH_FORMS)[number];
 
-export const openAiSettings = closed({
+export const openAiSettings = strictObject({
   kind: z.literal('openai'),
   ...textService,
   /** Default: by the address. */

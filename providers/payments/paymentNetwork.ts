@@ -36,7 +36,7 @@ export class PaymentRefused extends Error {
 }
 
 /** Throws what the rules found, if they found something. */
-export function refuse(refusal: PaymentRefusal | undefined): void {
+export function throwRefusal(refusal: PaymentRefusal | undefined): void {
   if (refusal !== undefined) throw new PaymentRefused(refusal.code, refusal.message, refusal.details);
 }
 

@@ -8,7 +8,7 @@ import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { GATEWAY_STATUSES, retryAfterMs } from '../shared/failedReply.ts';
 import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
-import { clean, failed, isContentPolicy } from './prediction.ts';
+import { oneLine, failedOutcome, isContentPolicy } from './prediction.ts';
 
 const text = z.string().optional().catch(undefined);
 const invalidField = z.object({ field: text, description: text });
@@ -31,10 +31,10 @@ export function outcomeOfSubmission(reply: WholeReply): FailedOutcome {
   if (waiting) return waiting;
   // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
   if (told === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail };
-  if (reply.status >= 500 || reply.status < 400) return failed(detail);
+  if (reply.status >= 500 || reply.status < 400) return failedOutcome(detail);
   const reason = reasonOf(reply.status, told);
   return reason === 'failed'
-    ? failed(detail)
+    ? failedOutcome(detail)
     : { status: 'refused', reason, message: publicMessage(reason, told), detail };
 }
 
@@ -48,7 +48,7 @@ export function outcomeOfQuestion(reply: WholeReply): FailedOutcome {
     return { status: 'refused', reason: 'credential', message: publicMessage('credential', told), detail };
   }
   const gone = told !== undefined && (reply.status === 404 || reply.status === 410);
-  return gone ? failed(`the prediction is gone: ${detail}`) : { status: 'unknown', detail };
+  return gone ? failedOutcome(`the prediction is gone: ${detail}`) : { status: 'unknown', detail };
 }
 
 /** Known not to have been taken in. */
@@ -101,12 +101,12 @@ function wordsOf(told: Problem | undefined): string {
   const fields = (told?.invalid_fields ?? [])
     .slice(0, MAX_FIELDS)
     .flatMap(({ field, description }) => (description ? [`${field ?? 'input'}: ${description}`] : []));
-  return clean(fields.length > 0 ? fields.join('; ') : (told?.detail ?? told?.error ?? told?.title ?? ''));
+  return oneLine(fields.length > 0 ? fields.join('; ') : (told?.detail ?? told?.error ?? told?.title ?? ''));
 }
 
 /** For the log: the title is one of the service's own few, while the detail may repeat what the client wrote. */
 function describe(reply: WholeReply, told: Problem | undefined): string {
-  return `HTTP ${reply.status} ${clean(told?.title ?? '')}`.trim();
+  return `HTTP ${reply.status} ${oneLine(told?.title ?? '')}`.trim();
 }
 
 function readProblem(body: Buffer): Problem | undefined {

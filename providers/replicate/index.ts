@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { closed } from '../../infra/config/schema/primitives.ts';
+import { strictObject } from '../../infra/config/schema/primitives.ts';
 import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
 import { callingService } from '../shared/settings.ts';
 import { createReplicateMedia } from './media/replicateMedia.ts';
 import { createReplicate } from './replicate.ts';
 
-const settings = closed({ kind: z.literal('replicate'), ...callingService });
+const settings = strictObject({ kind: z.literal('replicate'), ...callingService });
 
 export const replicate: ProviderDefinition<z.output<typeof settings>> = {
   kind: 'replicate',

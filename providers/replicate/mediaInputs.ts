@@ -10,7 +10,7 @@ import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import type { CallContext, FailedOutcome, MediaFile } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
 import { outcomeOfSubmission } from './errorReply.ts';
-import { failed } from './prediction.ts';
+import { failedOutcome } from './prediction.ts';
 
 const MAX_DATA_URL_BYTES = 256 * 1024;
 /** Of one order, since the service repeats the whole input in every answer about it. */
@@ -93,7 +93,7 @@ async function upload(
     });
     if (!isSuccess(reply)) return lostIsHarmless(outcomeOfSubmission(reply));
     const parsed = uploaded.safeParse(parseJson(reply.body));
-    return parsed.success ? parsed.data.urls.get : failed('the upload was answered without an address');
+    return parsed.success ? parsed.data.urls.get : failedOutcome('the upload was answered without an address');
   } catch (error) {
     if (!(error instanceof ServiceHttpError)) throw error;
     return { status: 'busy', reason: 'overloaded', detail: `the upload: ${error.message}` };

@@ -40,7 +40,7 @@ export function stateOf(found: Prediction): QueueState<PredictionTicket, Predict
       return failure(found);
     case 'canceled':
     case 'aborted':
-      return failed(`prediction ${found.id} was ${found.status}`);
+      return failedOutcome(`prediction ${found.id} was ${found.status}`);
     default:
       return { status: 'running', ticket, percent: percentOf(found) };
   }
@@ -51,11 +51,11 @@ export function outputOf(found: Prediction, kind: MediumKind): { url: string } |
   const url = outputAddress(found.output, kind);
   if (url !== undefined) return { url };
   const why = found.data_removed === true ? 'its output was removed' : 'its output names no file';
-  return failed(`prediction ${found.id} succeeded and ${why}`);
+  return failedOutcome(`prediction ${found.id} succeeded and ${why}`);
 }
 
 /** The service bills the time that a prediction ran, also of one that was cancelled; one that never started costs nothing. */
-export function endedUnstarted({ status, started_at: startedAt }: Prediction): boolean {
+export function endedBeforeStart({ status, started_at: startedAt }: Prediction): boolean {
   return status === 'aborted' || (status === 'canceled' && startedAt === null);
 }
 
@@ -65,7 +65,7 @@ export function endedUnstarted({ status, started_at: startedAt }: Prediction): b
  */
 function failure({ id, error: told }: Prediction): FailedOutcome {
   const error = typeof told === 'string' ? told : '';
-  const words = clean(error);
+  const words = oneLine(error);
   const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(words) ?? [])].join(' ');
   if (isContentPolicy(error)) {
     const message = words || 'The provider refused the order under its content policy.';
@@ -75,10 +75,10 @@ function failure({ id, error: told }: Prediction): FailedOutcome {
   if (/^Input validation error/i.test(words)) {
     return { status: 'refused', reason: 'refused', message: words, detail };
   }
-  return failed(detail);
+  return failedOutcome(detail);
 }
 
-export function failed(detail: string): FailedOutcome {
+export function failedOutcome(detail: string): FailedOutcome {
   return { status: 'refused', reason: 'failed', message: 'The provider failed.', detail };
 }
 
@@ -136,7 +136,7 @@ const MAX_WORDS = 300;
 const MAX_READ = 2_000;
 
 /** Foreign words before they reach a client or a log: on one line and of bounded length. */
-export function clean(text: string): string {
+export function oneLine(text: string): string {
   return text
     .slice(0, MAX_READ)
     .replace(/[\p{C}\s]+/gu, ' ')

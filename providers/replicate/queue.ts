@@ -6,7 +6,7 @@ import { isSuccess } from '../../infra/http/serviceHttp.ts';
 import type { ServiceQueue } from '../shared/waitFor.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
 import {
-  endedUnstarted,
+  endedBeforeStart,
   type Prediction,
   type PredictionTicket,
   readPrediction,
@@ -51,7 +51,7 @@ export function createReplicateQueue({
     async cancel(ticket, signal) {
       const reply = await api.request({ method: 'POST', path: `${pathOf(ticket)}/cancel`, signal });
       const found = readPrediction(reply.body);
-      return found !== undefined && endedUnstarted(found);
+      return found !== undefined && endedBeforeStart(found);
     },
   };
 }

@@ -10,7 +10,7 @@
  */
 import { join } from 'node:path';
 import { checkAudioFile } from '../shared/audioFile.ts';
-import { unserved } from '../shared/failedReply.ts';
+import { unservedOutcome } from '../shared/failedReply.ts';
 import { fetchOutput } from '../shared/fetchOutput.ts';
 import type {
   AudioRequest,
@@ -24,7 +24,7 @@ import { createQueuedJobs, type MediumKind, type QueueHandle } from '../shared/q
 import { checkVideoFile } from '../shared/videoFile.ts';
 import { addressMedia, withAddresses } from './mediaInputs.ts';
 import { modelInputs } from './modelInputs.ts';
-import { failed, outputOf, type Prediction, type PredictionTicket } from './prediction.ts';
+import { failedOutcome, outputOf, type Prediction, type PredictionTicket } from './prediction.ts';
 import { createReplicateQueue, type PredictionOrder } from './queue.ts';
 import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateService } from './service.ts';
 import { createWebhookCheck } from './webhook.ts';
@@ -49,7 +49,7 @@ export function createReplicate(options: ReplicateOptions): GenerationProvider {
   return {
     repeatable: false,
     async start(request, context) {
-      if (request.kind === 'voice-changer') return unserved(request);
+      if (request.kind === 'voice-changer') return unservedOutcome(request);
       const order = await orderOf(service, request, context);
       return 'status' in order ? order : await jobs.submit(order, request.kind, context);
     },
@@ -102,7 +102,7 @@ async function deliver(
     return isLost ? { status: 'running', operation: handle } : fetched.outcome;
   }
   const check = await (kind === 'video' ? checkVideoFile(path) : checkAudioFile(path));
-  if (!check.ok) return failed(`prediction ${id}: ${check.detail}`);
+  if (!check.ok) return failedOutcome(`prediction ${id}: ${check.detail}`);
   const providerReference = `replicate prediction ${id}`;
   return { status: 'done', output: { path, contentType: check.contentType, providerReference } };
 }

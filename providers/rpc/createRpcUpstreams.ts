@@ -1,11 +1,11 @@
 /** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
 import { setMaxListeners } from 'node:events';
-import { anyHeavy, isHeavy } from '../../domain/rpc/methodCost.ts';
+import { hasHeavyCall, isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS, type RpcSettings } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { knowsTransaction } from './knowsTransaction.ts';
-import { openDoor } from './nodeDoor.ts';
+import { openNodeClient } from './nodeClient.ts';
 import { type FleetCall, RpcFleet } from './rpcFleet.ts';
 import { type NodeAttempt, RpcNode } from './rpcNode.ts';
 import {
@@ -80,10 +80,10 @@ function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<str
       const variable = (typeof endpoint === 'string' ? undefined : endpoint.apiKeyEnv) ?? settings.apiKeyEnv;
       const apiKey = variable === undefined ? undefined : secret(variable);
       if (variable !== undefined && !apiKey) return [];
-      const door = openDoor({ network, index, endpoint, settings, apiKey });
-      const told = { kind: 'request', network, upstream: door.name } as const;
+      const client = openNodeClient({ network, index, endpoint, settings, apiKey });
+      const told = { kind: 'request', network, upstream: client.name } as const;
       return [
-        new RpcNode(door, {
+        new RpcNode(client, {
           ...{ now, random },
           observe: (outcome, durationMs) => observe({ ...told, outcome, durationMs }),
         }),
@@ -118,7 +118,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!calls.some(({ isWrite }) => isWrite) && !anyHeavy(calls)) return (await fleet.read(together)).outcomes;
+  if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls)) return (await fleet.read(together)).outcomes;
   // Each part listens; they are at most as many as the calls.
   setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);

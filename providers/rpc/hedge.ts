@@ -30,7 +30,7 @@ export class HedgeBudget {
 }
 
 /** Another node may know better than one that lies, limits, refuses or fails; what is too large is so everywhere. */
-export function mayBeAskedElsewhere(outcome: RpcOutcome): boolean {
+export function isRetryableElsewhere(outcome: RpcOutcome): boolean {
   switch (outcome.kind) {
     case 'failed':
       return outcome.reason !== 'too_large';
@@ -43,7 +43,7 @@ export function mayBeAskedElsewhere(outcome: RpcOutcome): boolean {
 }
 
 /** The first good answer of the two; else the last bad one. `second`: undefined where the first one stays alone. */
-export function race(
+export function raceNodes(
   first: RunningAttempt,
   afterMs: number,
   second: () => RunningAttempt | undefined,
@@ -55,7 +55,7 @@ export function race(
       each.done.then((answer) => {
         running.delete(each);
         if (over) return drop(answer);
-        if (running.size > 0 && answer.outcomes.some(mayBeAskedElsewhere)) return;
+        if (running.size > 0 && answer.outcomes.some(isRetryableElsewhere)) return;
         over = true;
         clearTimeout(timer);
         for (const loser of running) loser.stop();

@@ -82,7 +82,7 @@ export function watchHeights(options: HeightsOptions): Heights {
     best = bestOf(nodes, chain);
     for (const node of nodes) {
       const behind = best === undefined || node.height === undefined ? undefined : best - node.height;
-      observe({ kind: 'node', network, upstream: node.door.name, circuit: STATES[node.state()], behind });
+      observe({ kind: 'node', network, upstream: node.client.name, circuit: STATES[node.state()], behind });
     }
   }
 

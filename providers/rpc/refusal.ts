@@ -1,7 +1,7 @@
 /** A node that refuses a call by its HTTP status often says why all the same, as JSON-RPC says it: a revert, say. */
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { retryAfterMs } from '../shared/failedReply.ts';
-import { plainPieces } from './nodeDoor.ts';
+import { plainPieces } from './nodeClient.ts';
 import { type NodeQuestions, readOutcomes } from './questions.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 import type { NodeReply } from './verdict.ts';

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
-import { HedgeBudget, mayBeAskedElsewhere, race } from './hedge.ts';
+import { HedgeBudget, isRetryableElsewhere, raceNodes } from './hedge.ts';
 import { type Heights, type HeightsOptions, watchHeights } from './heights.ts';
 import type { Patience } from './nodeCall.ts';
 import type { NodeAttempt, RpcNode } from './rpcNode.ts';
@@ -97,8 +97,8 @@ export class RpcFleet {
     const first = await this.askOnce(work, progress, undefined);
     if (first === undefined) return { outcomes: new Array(work.calls.length).fill(this.nobody()) };
     const { outcomes } = first;
-    const isOpen = (index: number) => mayBeAskedElsewhere(outcomes[index] as RpcOutcome);
-    if (first.stream || !outcomes.some(mayBeAskedElsewhere)) return first;
+    const isOpen = (index: number) => isRetryableElsewhere(outcomes[index] as RpcOutcome);
+    if (first.stream || !outcomes.some(isRetryableElsewhere)) return first;
     let pending = outcomes.map((_, index) => index).filter(isOpen);
     while (pending.length > 0) {
       if (pending.length > 1 && pending.every((index) => isLate(outcomes[index]))) {
@@ -165,7 +165,7 @@ export class RpcFleet {
 
   async close(): Promise<void> {
     this.heights.close();
-    await Promise.all(this.nodes.map((node) => node.door.close()));
+    await Promise.all(this.nodes.map((node) => node.client.close()));
   }
 
   /** A node that is alone is asked again when the connection broke: it may have been closing as the request came. */
@@ -214,7 +214,7 @@ export class RpcFleet {
     // Where there is little time, in time for the other.
     const afterMs = isHeavy ? Math.min(SILENT_MS, timeoutMs / 3) : node.latencies(calls).hedgeAfterMs();
     if (afterMs === undefined || afterMs >= timeoutMs) return first.done;
-    return race(first, afterMs, () => {
+    return raceNodes(first, afterMs, () => {
       const isWanted = (!isHeavy || isSilent) && budget.take();
       const other = isWanted ? this.hedge(progress.tried) : undefined;
       return other?.ask(calls, { ...asking, timeoutMs: timeoutMs - afterMs });

@@ -6,7 +6,7 @@ import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import { AddressHealth, type AddressState } from '../shared/addressHealth.ts';
 import { NodeAnswers } from './nodeAnswers.ts';
 import { isStopped, NodeCall, type NodeCallOptions } from './nodeCall.ts';
-import { type NodeDoor, plainPieces } from './nodeDoor.ts';
+import { type NodeClient, plainPieces } from './nodeClient.ts';
 import { questionOf, readOutcomes } from './questions.ts';
 import { isRefusal, readRefusal } from './refusal.ts';
 import type { NodeOutcome, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
@@ -70,7 +70,7 @@ const ERROR_WEIGHT = 0.05;
 const MAX_STREAM_MS = 5 * 60_000;
 
 export class RpcNode {
-  readonly door: NodeDoor;
+  readonly client: NodeClient;
   private readonly singles = new Latencies();
   private readonly batches = new Latencies();
   /** Of the newest block that it knows; undefined until it was asked. */
@@ -85,8 +85,8 @@ export class RpcNode {
   private readonly health: AddressHealth;
   private readonly surroundings: NodeSurroundings;
 
-  constructor(door: NodeDoor, surroundings: NodeSurroundings) {
-    this.door = door;
+  constructor(client: NodeClient, surroundings: NodeSurroundings) {
+    this.client = client;
     this.surroundings = surroundings;
     this.health = new AddressHealth(surroundings.random);
   }
@@ -103,7 +103,7 @@ export class RpcNode {
 
   /** A node that fails often is asked less, and never not at all. */
   pull(): number {
-    return this.door.weight * Math.max(0.02, (1 - this.errorShare) ** 4);
+    return this.client.weight * Math.max(0.02, (1 - this.errorShare) ** 4);
   }
 
   latencies({ length }: RpcCalls): Latencies {
@@ -146,10 +146,10 @@ export class RpcNode {
 
   private async post({ calls, firstId, asking, signal }: NodeCall): Promise<NodeReply> {
     const { maxBytes, once = false } = asking;
-    const reply = await this.door.post(questionOf(calls, firstId), { signal, maxBytes, once });
+    const reply = await this.client.post(questionOf(calls, firstId), { signal, maxBytes, once });
     asking.onHead?.();
     const { status, headers, body } = reply;
-    const asked = { calls, firstId, secrets: this.door.secrets };
+    const asked = { calls, firstId, secrets: this.client.secrets };
     if (isRefusal(status)) {
       const refused = await readRefusal(asked, reply);
       body.release();
@@ -162,12 +162,12 @@ export class RpcNode {
 
   private async stream(call: NodeCall): Promise<NodeReply | StreamedAnswer> {
     const { calls, firstId, asking, signal } = call;
-    const reply = await this.door.stream(questionOf(calls, firstId), {
+    const reply = await this.client.stream(questionOf(calls, firstId), {
       signal,
       maxBytes: MAX_STREAMED_BYTES,
     });
     asking.onHead?.();
-    const asked = { calls, firstId, secrets: this.door.secrets };
+    const asked = { calls, firstId, secrets: this.client.secrets };
     if (isRefusal(reply.status)) {
       const refused = await readRefusal(asked, reply);
       call.stop();

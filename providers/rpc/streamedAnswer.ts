@@ -3,7 +3,7 @@ import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers.ts';
-import { plainPieces } from './nodeDoor.ts';
+import { plainPieces } from './nodeClient.ts';
 import { MAX_WHOLE_BYTES } from './rpcUpstreams.ts';
 
 /** What is smaller is read whole, so that all of it is known before anything is billed. */

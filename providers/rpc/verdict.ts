@@ -1,5 +1,5 @@
 /** What an answer, or its absence, says of the node that was asked. */
-import { anyCostIsChosen, anyHeavy } from '../../domain/rpc/methodCost.ts';
+import { anyCostIsChosen, hasHeavyCall } from '../../domain/rpc/methodCost.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
@@ -45,7 +45,7 @@ export function verdictOf(calls: RpcCalls, answered: NodeReply): Verdict {
   const worst =
     outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
   if (worst === undefined) return { outcome: 'answered' };
-  const light = !anyHeavy(calls);
+  const light = !hasHeavyCall(calls);
   switch (worst.kind) {
     case 'failed':
       return verdictOfFailure(worst, calls, answered);
@@ -75,5 +75,5 @@ function verdictOfFailure(
   if ((reason === 'timeout' || status === 504) && anyCostIsChosen(calls)) {
     return { outcome: reason, fault: faults[reason], provoked: true };
   }
-  return { outcome: reason, fault: anyHeavy(calls) ? 'garbage' : faults[reason] };
+  return { outcome: reason, fault: hasHeavyCall(calls) ? 'garbage' : faults[reason] };
 }

@@ -4,7 +4,7 @@ import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstre
 import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import { retryAfterMs } from '../shared/failedReply.ts';
 import type { ServiceAccess } from '../shared/serviceAddresses.ts';
-import { name, parseJson } from '../shared/textFailures.ts';
+import { errorNameOf, parseJson } from '../shared/textFailures.ts';
 import { createSearchEngine, type SearchProvider } from './searchProvider.ts';
 
 const BASE_URL = 'https://api.search.brave.com';
@@ -62,7 +62,7 @@ function failureOfReply(reply: WholeReply): UpstreamFailure {
   const reason = reasonOf(reply, code);
   return new UpstreamFailure({
     reason,
-    detail: ['HTTP', reply.status, name(code)].join(' ').trim(),
+    detail: ['HTTP', reply.status, errorNameOf(code)].join(' ').trim(),
     status: reply.status,
     retryAfterMs: reason === 'rate_limited' ? pauseOf(reply.headers) : undefined,
   });
@@ -86,7 +86,7 @@ interface Window {
 
 /** The headers list the windows of the plan: "1, 15000" is one a second and 15,000 a month. */
 function windowsOf(headers: Record<string, string>): Window[] {
-  const numbers = (name: string) => (headers[name] ?? '').split(',').map((part) => Number.parseInt(part, 10));
+  const numbers = (errorNameOf: string) => (headers[errorNameOf] ?? '').split(',').map((part) => Number.parseInt(part, 10));
   const remaining = numbers('x-ratelimit-remaining');
   const reset = numbers('x-ratelimit-reset');
   return remaining

@@ -7,7 +7,7 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { ServiceHttp, WholeReply } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { reasonOfCall } from '../shared/mediaFailures.ts';
-import { garbage, parseJson } from '../shared/textFailures.ts';
+import { garbageFailure, parseJson } from '../shared/textFailures.ts';
 
 export interface SearchResult {
   title: string;
@@ -58,9 +58,9 @@ export function createSearchEngine<Answer extends z.ZodType>(api: EngineApi<Answ
       });
       if (reply.status !== 200) throw failureOf(reply);
       const json = parseJson(reply.body);
-      if (json === undefined) throw garbage('no JSON');
+      if (json === undefined) throw garbageFailure('no JSON');
       const parsed = answer.safeParse(json);
-      if (!parsed.success) throw garbage('another shape');
+      if (!parsed.success) throw garbageFailure('another shape');
       const results = resultsOf(parsed.data).slice(0, count);
       return results.map((result) => ({
         ...result,

@@ -3,7 +3,7 @@ import type { ChatDelta, ChatEvent, Completion } from '../../domain/text/chat.ts
 import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { EventStreamParser } from './eventStream.ts';
-import { asFailure, garbage, lost } from './textFailures.ts';
+import { asFailure, garbageFailure, lostFailure } from './textFailures.ts';
 import type { ChatStream } from './textProvider.ts';
 
 /** How one service's frames are read; throws UpstreamFailure, and what was added to `events` before still counts. */
@@ -111,8 +111,8 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     this.over = true;
     if (this.reader.complete()) return;
     throw this.anyBytes && !this.anyFrame
-      ? garbage('no event stream')
-      : lost('the stream ended in the middle');
+      ? garbageFailure('no event stream')
+      : lostFailure('the stream ended in the middle');
   }
 }
 
@@ -133,7 +133,7 @@ function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
 }
 
 /** Of a service that does not stream: all of it came at once. */
-export function wholeAsStream(completion: Completion): ChatStream {
+export function toChatStream(completion: Completion): ChatStream {
   async function* once(): AsyncGenerator<ChatEvent[]> {
     yield wholeAsEvents(completion);
   }

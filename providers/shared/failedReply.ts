@@ -2,7 +2,7 @@
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import type { FailedOutcome, GenerationRequest, Outcome } from './provider.ts';
-import { idOf, name } from './textFailures.ts';
+import { idOf, errorNameOf } from './textFailures.ts';
 
 const BY_STATUS: Record<number, UpstreamFailureReason> = {
   401: 'credential',
@@ -24,7 +24,7 @@ const BY_STATUS: Record<number, UpstreamFailureReason> = {
 export const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504, 520, 522, 524]);
 
 /** Of an order that the service has no room for now. */
-export function busy(
+export function busyOutcome(
   { headers }: WholeReply,
   reason: Extract<FailedOutcome, { status: 'busy' }>['reason'],
   detail: string,
@@ -60,7 +60,7 @@ const WORDS: Partial<Record<UpstreamFailureReason, string>> = {
 export function failureOf(told: ErrorReport): UpstreamFailure {
   const { status, reason } = told;
   const id = idOf(told.requestId);
-  const names = told.names.map(name).filter((each) => each !== '');
+  const names = told.names.map(errorNameOf).filter((each) => each !== '');
   const standard = WORDS[reason];
   const usual = status === 413 ? 'The request is too large for the model.' : standard;
   const isBusy = reason === 'rate_limited' || reason === 'overloaded';
@@ -100,7 +100,7 @@ function dateMs(text: string): number {
 }
 
 /** For an adapter that was handed an order of a kind it does not serve: the catalogue should not have let it come so far. */
-export function unserved(request: GenerationRequest): Outcome {
+export function unservedOutcome(request: GenerationRequest): Outcome {
   const message = 'The model is not available at the moment.';
   return { status: 'refused', reason: 'credential', message, detail: `no ${request.kind} at this provider` };
 }

@@ -31,7 +31,7 @@ export function failureOfOutcome(outcome: FailedOutcome, status?: number): Upstr
  */
 export function asMediaFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof UpstreamFailure) return error;
-  if (signal.aborted) return givenUp(signal);
+  if (signal.aborted) return abandonedFailure(signal);
   if (!(error instanceof ServiceHttpError)) return error;
   const { message: detail, cause } = error;
   return new UpstreamFailure({
@@ -48,7 +48,7 @@ export function reasonOfCall({ sent, isTooLarge, isLate }: ServiceHttpError): Up
   return sent === 'not_sent' ? 'unreachable' : 'lost';
 }
 
-export function givenUp(signal: AbortSignal): UpstreamFailure {
+export function abandonedFailure(signal: AbortSignal): UpstreamFailure {
   const isDeadline = signal.reason instanceof Error && signal.reason.name === 'TimeoutError';
   return isDeadline
     ? new UpstreamFailure({ reason: 'timeout', detail: 'not done at the deadline', cause: signal.reason })
@@ -60,7 +60,7 @@ export function givenUp(signal: AbortSignal): UpstreamFailure {
 }
 
 /** Runs a call in our words. */
-export async function inMediaWords<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function translateMediaFailures<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -74,11 +74,11 @@ export function operationsOf<Service>(service: Service) {
     work: (service: Service, order: Order, context: Context) => Promise<Result>,
   ) =>
     (order: Order, context: Context) =>
-      inMediaWords(context.signal, () => work(service, order, context));
+      translateMediaFailures(context.signal, () => work(service, order, context));
 }
 
 /** All of them, or the first failure; then the others are given up. */
-export async function allOrNone<T>(
+export async function allOrFirstFailure<T>(
   works: readonly ((signal: AbortSignal) => Promise<T>)[],
   signal: AbortSignal,
 ): Promise<T[]> {

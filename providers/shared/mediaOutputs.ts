@@ -5,10 +5,10 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import { audioContentType, readHead } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
-import { allOrNone, givenUp, inMediaWords } from './mediaFailures.ts';
+import { allOrFirstFailure, abandonedFailure, translateMediaFailures } from './mediaFailures.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
 import { SPEECH_CONTAINERS } from './speechStream.ts';
-import { garbage, lost } from './textFailures.ts';
+import { garbageFailure, lostFailure } from './textFailures.ts';
 import { pause } from './waitFor.ts';
 
 const LIMITS = {
@@ -39,7 +39,7 @@ async function fetchImage(
   const path = join(context.workFolder, name);
   const head = await fetchTo(source, { url, path, ...LIMITS.image }, context);
   const contentType = sniffImage(head);
-  if (contentType === undefined || !PICTURES.has(contentType)) throw garbage('the output is no picture');
+  if (contentType === undefined || !PICTURES.has(contentType)) throw garbageFailure('the output is no picture');
   return { path, contentType };
 }
 
@@ -53,7 +53,7 @@ export function fetchImages(
     (url, index) => (signal: AbortSignal) =>
       fetchImage(source, { url, name: `${name}-${index}` }, { ...context, signal }),
   );
-  return allOrNone(works, context.signal);
+  return allOrFirstFailure(works, context.signal);
 }
 
 /** The file is open when this answers, so that its name is not needed any more; unread it is closed when nobody waits. */
@@ -67,7 +67,7 @@ export async function fetchSpeech(
   const found = audioContentType(head);
   // Samples without a container cannot be told from noise; a container can be told from samples.
   const fits = format === 'pcm' ? !isContainer(head) : found === SPEECH_CONTAINERS[format];
-  if (!fits) throw garbage(`the output is ${found ?? 'no audio'} where ${format} was ordered`);
+  if (!fits) throw garbageFailure(`the output is ${found ?? 'no audio'} where ${format} was ordered`);
   return { bytes: readOnce(await open(path, 'r'), context.signal) };
 }
 
@@ -106,25 +106,25 @@ async function fetchTo(
   let failure: UpstreamFailure | undefined;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     if (tried > 0) await pause(PAUSE_MS * tried, signal);
-    const fetched = await inMediaWords(signal, () => fetchOutput(source, url, { target, context }));
+    const fetched = await translateMediaFailures(signal, () => fetchOutput(source, url, { target, context }));
     if (fetched.ok) return await headOf(target.path);
     const { outcome } = fetched;
-    if (signal.aborted) throw givenUp(signal);
-    if (outcome.status === 'refused') throw garbage(outcome.detail ?? 'the output cannot be used');
-    failure = lost(outcome.status === 'unknown' ? outcome.detail : 'the output was not fetched');
+    if (signal.aborted) throw abandonedFailure(signal);
+    if (outcome.status === 'refused') throw garbageFailure(outcome.detail ?? 'the output cannot be used');
+    failure = lostFailure(outcome.status === 'unknown' ? outcome.detail : 'the output was not fetched');
   }
-  throw failure ?? lost('the output was not fetched');
+  throw failure ?? lostFailure('the output was not fetched');
 }
 
 function inlineBytes(url: string): Buffer {
   const comma = url.indexOf(',');
-  if (!url.slice(0, comma).endsWith(';base64')) throw garbage('the output is no file');
+  if (!url.slice(0, comma).endsWith(';base64')) throw garbageFailure('the output is no file');
   return Buffer.from(url.slice(comma + 1), 'base64');
 }
 
 async function headOf(path: string): Promise<Buffer> {
   const head = await readHead(path);
-  if (head.length === 0) throw garbage('the output is empty');
+  if (head.length === 0) throw garbageFailure('the output is empty');
   return head;
 }
 
@@ -138,7 +138,7 @@ export async function orderedPictures<Picture>(
     const message = 'The model takes no style references.';
     throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
   }
-  const pictures = (await allOrNone(works(), signal)).flat();
-  if (pictures.length < count) throw garbage(`${pictures.length} pictures where ${count} were ordered`);
+  const pictures = (await allOrFirstFailure(works(), signal)).flat();
+  if (pictures.length < count) throw garbageFailure(`${pictures.length} pictures where ${count} were ordered`);
   return pictures.slice(0, count);
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
 import {
-  closed,
+  strictObject,
   count,
   environmentName,
   serviceUrl,
@@ -18,7 +18,7 @@ export const service = {
 };
 
 /** Of all workers together; the database counts. */
-export const limits = closed({
+export const limits = strictObject({
   concurrent: count(1, 10_000).exactOptional(),
   perMinute: count(1, 10_000).exactOptional(),
 }).exactOptional();
@@ -26,7 +26,7 @@ export const limits = closed({
 /** A service that orders are queued for and that can call back. */
 export const callingService = { ...service, limits, callbacks: z.boolean().exactOptional() };
 
-const upstream = closed({
+const upstream = strictObject({
   baseUrl: serviceUrl,
   apiKeyEnv: environmentName.exactOptional(),
   weight: count(1, 1000).exactOptional(),

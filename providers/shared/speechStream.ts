@@ -4,7 +4,7 @@ import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { type AudioContentType, audioContentType } from './audioFile.ts';
 import type { Speech, SpeechFormat } from './mediaProvider.ts';
-import { asFailure, garbage } from './textFailures.ts';
+import { asFailure, garbageFailure } from './textFailures.ts';
 
 /** An hour of the best that is sold; a speech is of 4,096 characters at most. */
 export const MAX_SPEECH_BYTES = 64 * 1024 * 1024;
@@ -28,13 +28,13 @@ export async function openSpeech(reply: ServiceReply, format: SpeechFormat): Pro
   const { body, status } = reply;
   const declared = reply.headers['content-type'] ?? '';
   try {
-    if (/^(text|image)\/|json|html|xml/i.test(declared)) throw garbage('no audio is declared', status);
+    if (/^(text|image)\/|json|html|xml/i.test(declared)) throw garbageFailure('no audio is declared', status);
     const head = await firstBytes(body);
-    if (head.length === 0) throw garbage('the audio is empty', status);
+    if (head.length === 0) throw garbageFailure('the audio is empty', status);
     const found = audioContentType(head);
     const wanted = SPEECH_CONTAINERS[format];
     if (wanted === undefined ? NO_SAMPLES.includes(found) : found !== wanted) {
-      throw garbage(`${found ?? 'something else'} in place of ${format}`, status);
+      throw garbageFailure(`${found ?? 'something else'} in place of ${format}`, status);
     }
     return { bytes: new SpeechBytes(head, body) };
   } catch (error) {
@@ -74,7 +74,7 @@ class SpeechBytes implements AsyncIterableIterator<Buffer, undefined> {
       this.head = undefined;
       if (value === undefined) return { done: true, value };
       this.passedBytes += value.length;
-      if (this.passedBytes > MAX_SPEECH_BYTES) throw garbage('the audio is too large');
+      if (this.passedBytes > MAX_SPEECH_BYTES) throw garbageFailure('the audio is too large');
       return { done: false, value };
     } catch (error) {
       this.body.abort();

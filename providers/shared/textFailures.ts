@@ -14,7 +14,7 @@ const REASONS: Record<Exclude<ServiceHttpFailure, 'stopped' | 'unprepared'>, Ups
 /** Anything that a call can throw, as an UpstreamFailure; mistakes of our own stay what they are. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return error;
-  if (error instanceof FrameTooLong) return garbage('a frame is too long');
+  if (error instanceof FrameTooLong) return garbageFailure('a frame is too long');
   if (!(error instanceof ServiceHttpError)) return error;
   if (error.failure === 'unprepared') return error.cause;
   const reason = reasonOf(error.failure, error);
@@ -22,7 +22,7 @@ export function asFailure(error: unknown): unknown {
   return new UpstreamFailure({ reason, detail: describe(error), cause: error, message });
 }
 
-export async function inOurWords<T>(work: () => Promise<T>): Promise<T> {
+export async function translateFailures<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -49,16 +49,16 @@ function describe(error: ServiceHttpError): string {
   return codes.length === 0 ? error.message : `${error.message} (${codes.join(' <- ')})`;
 }
 
-export function garbage(detail: string, status?: number): UpstreamFailure {
+export function garbageFailure(detail: string, status?: number): UpstreamFailure {
   return new UpstreamFailure({ reason: 'garbage', detail, status });
 }
 
-export function lost(detail: string): UpstreamFailure {
+export function lostFailure(detail: string): UpstreamFailure {
   return new UpstreamFailure({ reason: 'lost', detail });
 }
 
 /** A name that a service gave to an error: a short word without digits, or a status; left out where it could be an echo. */
-export function name(value: unknown): string {
+export function errorNameOf(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && /^([A-Za-z][A-Za-z_.:-]{0,63}|\d{1,3})$/.test(text) ? text : '';
 }
@@ -76,7 +76,7 @@ export function printableType(text: string): string {
 const MAX_WORDS = 300;
 
 /** Foreign words on one line and of bounded length, before they reach a client. */
-export function words(value: unknown): string {
+export function oneLine(value: unknown): string {
   if (typeof value !== 'string') return '';
   return value
     .slice(0, 4 * MAX_WORDS)

@@ -3,7 +3,7 @@
 import { parseInTurns } from '../../engines/text/parseInTurns.ts';
 import type { ServiceReply, WholeReply } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
-import { garbage, parseJson } from './textFailures.ts';
+import { garbageFailure, parseJson } from './textFailures.ts';
 
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 256 * 1024;
@@ -20,7 +20,7 @@ export async function errorReplyOf({ status, headers, body }: ServiceReply): Pro
 
 export async function jsonOf({ status, body }: ServiceReply): Promise<unknown> {
   const json = parseJson(await body.whole(MAX_WHOLE_BYTES));
-  if (json === undefined) throw garbage('the answer is no JSON', status);
+  if (json === undefined) throw garbageFailure('the answer is no JSON', status);
   return json;
 }
 
@@ -28,6 +28,6 @@ export async function jsonOf({ status, body }: ServiceReply): Promise<unknown> {
 export async function largeJsonOf({ status, body }: ServiceReply): Promise<unknown> {
   const bytes = await body.whole(MAX_WHOLE_BYTES);
   return await parseInTurns(bytes).catch(() => {
-    throw garbage('the answer is no JSON', status);
+    throw garbageFailure('the answer is no JSON', status);
   });
 }

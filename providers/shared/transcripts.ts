@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { MultipartFile } from '../../infra/http/multipart.ts';
 import type { RecordingFile, Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
-import { garbage, isFields } from './textFailures.ts';
+import { garbageFailure, isFields } from './textFailures.ts';
 
 /** More than anybody speaks in a day. */
 const MAX_PIECES = 400_000;
@@ -43,14 +43,14 @@ export function readTranscript(
   { timestamps, recording }: Pick<TranscriptionOrder, 'timestamps' | 'recording'>,
 ): Transcript {
   const read = answer.safeParse(found).data;
-  if (read === undefined) throw garbage('the answer is no transcript');
+  if (read === undefined) throw garbageFailure('the answer is no transcript');
   const longest = recording.seconds;
   const timed = (list: unknown[] | null | undefined) => toPieces(list ?? [], longest);
   const segments = timed(chunks === 'segments' ? (read.segments ?? read.chunks) : read.segments);
   const inside = (read.segments ?? []).flatMap((each) => piece.safeParse(each).data?.words ?? []);
   const words = timed(read.words ?? (chunks === 'words' ? read.chunks : inside));
   const text = read.text ?? read.transcription ?? read.output ?? textOf(read.segments ?? read.chunks);
-  if (text === undefined) throw garbage('the answer has no text');
+  if (text === undefined) throw garbageFailure('the answer has no text');
   return {
     text: text.trim(),
     ...(timestamps && segments.length > 0 && { segments }),
@@ -78,10 +78,10 @@ function toPieces(list: readonly unknown[], longest: number): Piece[] {
 
 /** Seconds from the start; undefined where the service gave none. Throws where it gave what can be no times. */
 export function spanIn(entry: unknown): Span | undefined {
-  if (!isFields(entry)) throw garbage('a word of another shape');
+  if (!isFields(entry)) throw garbageFailure('a word of another shape');
   const { start, end } = entry;
   if (start === undefined || start === null || end === undefined || end === null) return undefined;
-  if (!isTime(start) || !isTime(end)) throw garbage('times that are none');
+  if (!isTime(start) || !isTime(end)) throw garbageFailure('times that are none');
   // Some services let a word end a little before it starts.
   return { start, end: Math.max(start, end) };
 }
@@ -92,7 +92,7 @@ function isTime(value: unknown): value is number {
 
 export function textIn(entry: unknown, field: 'text' | 'word'): string {
   const text = isFields(entry) ? entry[field] : undefined;
-  if (typeof text !== 'string') throw garbage('a word of another shape');
+  if (typeof text !== 'string') throw garbageFailure('a word of another shape');
   return text;
 }
 

@@ -6,10 +6,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
-import { orAborted } from '../../infra/orAborted.ts';
-import { asMediaFailure, failureOfOutcome, givenUp, inMediaWords } from './mediaFailures.ts';
+import { rejectOnAbort } from '../../infra/rejectOnAbort.ts';
+import { asMediaFailure, failureOfOutcome, abandonedFailure, translateMediaFailures } from './mediaFailures.ts';
 import type { FailedOutcome } from './provider.ts';
-import { lost } from './textFailures.ts';
+import { lostFailure } from './textFailures.ts';
 
 type TakenOrder<Ticket, Result> =
   | { status: 'running'; ticket: Ticket; percent?: number | undefined }
@@ -44,10 +44,10 @@ export async function waitFor<Order, Ticket, Result>(
   waiting: WaitOptions,
 ): Promise<Result> {
   const { signal } = waiting;
-  if (signal.aborted) throw givenUp(signal);
+  if (signal.aborted) throw abandonedFailure(signal);
   // Not stopped with the caller: without the answer nobody could end the order that it takes in.
   const submitted = submit(queue, order, waiting.submitMs);
-  const taken = await orAborted(submitted, signal).catch((error: unknown) => {
+  const taken = await rejectOnAbort(submitted, signal).catch((error: unknown) => {
     if (signal.aborted) void submitted.then((late) => cancel(queue, late), ignore);
     throw asMediaFailure(error, signal);
   });
@@ -67,7 +67,7 @@ async function submit<Order, Ticket, Result>(
   submitMs: number,
 ): Promise<TakenOrder<Ticket, Result>> {
   const signal = AbortSignal.timeout(submitMs);
-  const state = await inMediaWords(signal, () => queue.submit(order, signal));
+  const state = await translateMediaFailures(signal, () => queue.submit(order, signal));
   if (state.status === 'running' || state.status === 'succeeded') return state;
   throw failureOfOutcome(state);
 }
@@ -84,7 +84,7 @@ async function resultOf<Ticket, Result>(
     if (state.status === 'succeeded') return state.result;
     if (state.status === 'refused') throw failureOfOutcome(state);
     unanswered = state.status === 'running' ? 0 : unanswered + 1;
-    if (unanswered > MAX_UNANSWERED) throw lost('the order was not to be asked about any more');
+    if (unanswered > MAX_UNANSWERED) throw lostFailure('the order was not to be asked about any more');
     if (state.status === 'busy' && state.retryAfterMs !== undefined) await pause(state.retryAfterMs, signal);
   }
 }
@@ -117,6 +117,6 @@ function ignore(): void {}
 /** Throws UpstreamFailure when the signal is aborted meanwhile. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {
-    throw givenUp(signal);
+    throw abandonedFailure(signal);
   });
 }

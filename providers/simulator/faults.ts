@@ -13,7 +13,7 @@ export function behaviourOf(settings: SimulatorSettings, model: string): Simulat
 }
 
 /** The first fault of the stage whose turn it is. Calls are only counted where a fault strikes less than always. */
-export async function strike(
+export async function applyFault(
   orders: OrderStore,
   behaviour: SimulatorBehaviour,
   call: { model: string; stage: SimulatorStage },
@@ -50,7 +50,7 @@ export function refusal({ kind, retryAfterMs }: OrderEnd): Outcome | undefined {
 }
 
 /** The end of a call of an accepted order. Undefined: the order goes on. */
-export async function answerTo(
+export async function endFaultyCall(
   fault: SimulatorFault | undefined,
   context: CallContext,
 ): Promise<Outcome | undefined> {

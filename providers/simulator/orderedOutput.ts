@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { even } from '../local/video/frames.ts';
+import { toEven } from '../local/video/frames.ts';
 import { type PixelSize, ratioOf } from '../shared/imageSizes.ts';
 import type {
   AudioRequest,
@@ -125,13 +125,13 @@ function frameSize(request: VideoRequest): PixelSize {
   const lines = linesOf(resolution);
   if (source && isSized(source) && (upscale !== undefined || lines === undefined)) {
     const factor = upscale?.factor ?? 1;
-    return { width: even(source.width * factor), height: even(source.height * factor) };
+    return { width: toEven(source.width * factor), height: toEven(source.height * factor) };
   }
   const ratio = ratioOf(aspectRatio) ?? (seen && isSized(seen) ? seen.width / seen.height : DEFAULT_RATIO);
   const short = lines ?? DEFAULT_LINES;
   return ratio >= 1
-    ? { width: even(short * ratio), height: even(short) }
-    : { width: even(short), height: even(short / ratio) };
+    ? { width: toEven(short * ratio), height: toEven(short) }
+    : { width: toEven(short), height: toEven(short / ratio) };
 }
 
 function isSized(medium: MediaFile): medium is MediaFile & PixelSize {

@@ -1,6 +1,6 @@
 /** Settings of an entry of the kind `simulator`. */
 import { z } from 'zod';
-import { closed, count, filePath, modelId } from '../../infra/config/schema/primitives.ts';
+import { strictObject, count, filePath, modelId } from '../../infra/config/schema/primitives.ts';
 import { limits } from '../shared/settings.ts';
 
 /** Where a simulated fault strikes: while an order is handed in, while it is asked about, or while its output is fetched. */
@@ -47,7 +47,7 @@ export const SIMULATOR_FAULTS = [
   'truncated-output',
 ] as const;
 
-const fault = closed({
+const fault = strictObject({
   at: z.enum(SIMULATOR_STAGES),
   kind: z.enum(SIMULATOR_FAULTS),
   /** Strikes every N-th call of its stage (per provider entry and model, over all processes); 1 is each. */
@@ -72,7 +72,7 @@ const behaviour = {
 };
 export type SimulatorBehaviour = z.output<z.ZodObject<typeof behaviour>>;
 
-export const simulatorSettings = closed({
+export const simulatorSettings = strictObject({
   kind: z.literal('simulator'),
   latencyMs: behaviour.latencyMs.default(0),
   outcome: behaviour.outcome.default('done'),
@@ -83,7 +83,7 @@ export const simulatorSettings = closed({
   models: z
     .record(
       modelId,
-      closed({
+      strictObject({
         latencyMs: behaviour.latencyMs.exactOptional(),
         outcome: behaviour.outcome.exactOptional(),
         faults: behaviour.faults.exactOptional(),

@@ -15,7 +15,7 @@ import type {
   OperationHandle,
   Outcome,
 } from '../shared/provider.ts';
-import { answerTo, behaviourOf, latenessOf, pause, refusal, strike } from './faults.ts';
+import { endFaultyCall, behaviourOf, latenessOf, pause, refusal, applyFault } from './faults.ts';
 import { orderedOutput, type SpoiledOutput, writeOutput } from './orderedOutput.ts';
 import { type OrderStore, openOrders, type SimulatedOrder } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';
@@ -61,14 +61,14 @@ async function submit(
   const output = orderedOutput(request);
   if (typeof output === 'string') return { status: 'refused', reason: 'refused', message: output };
   const behaviour = behaviourOf(settings, model);
-  const fault = await strike(orders, behaviour, { model, stage: 'submit' });
+  const fault = await applyFault(orders, behaviour, { model, stage: 'submit' });
   const refused = fault && refusal(fault);
   if (refused) return refused;
   const acceptedAtMs = Date.now();
   const readyAtMs = acceptedAtMs + behaviour.latencyMs + latenessOf(fault);
   const order = { ...output, reference, model, acceptedAtMs, readyAtMs, ...spoiledBy(fault) };
   await orders.accept(order);
-  const answer = await answerTo(
+  const answer = await endFaultyCall(
     fault?.kind === 'late-success' ? { ...fault, kind: 'reply-lost' } : fault,
     context,
   );
@@ -99,8 +99,8 @@ async function poll(
   context: CallContext,
 ): Promise<Outcome> {
   const behaviour = behaviourOf(service.settings, order.model);
-  const fault = await strike(service.orders, behaviour, { model: order.model, stage: 'poll' });
-  const answer = await answerTo(fault, context);
+  const fault = await applyFault(service.orders, behaviour, { model: order.model, stage: 'poll' });
+  const answer = await endFaultyCall(fault, context);
   if (answer) return answer;
   const struck = { ...order, readyAtMs: order.readyAtMs + latenessOf(fault), ...spoiledBy(fault) };
   // The next question starts from the handle that the caller already has.
@@ -151,8 +151,8 @@ async function download(
   behaviour: SimulatorBehaviour,
   { order, context, operation }: Required<OrderStep>,
 ): Promise<Outcome> {
-  const fault = await strike(orders, behaviour, { model: order.model, stage: 'download' });
-  const answer = await answerTo(fault, context);
+  const fault = await applyFault(orders, behaviour, { model: order.model, stage: 'download' });
+  const answer = await endFaultyCall(fault, context);
   if (answer) return answer;
   if (Date.now() < order.readyAtMs + latenessOf(fault)) {
     return { status: 'running', operation, retryAfterMs: MAX_PAUSE_MS };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { acceptJob } from '../../activities/acceptJob.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { abandonJob } from '../../activities/endJob.ts';
-import { wasGivenBack } from '../../domain/jobs.ts';
+import { wasWithdrawn } from '../../domain/jobs.ts';
 import { confirmAcceptance, findJob } from '../../infra/postgres/jobs.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
 import { createLedgerWorld, type LedgerWorld } from '../infra/postgres/ledgerWorld.ts';
@@ -151,7 +151,7 @@ describe('a job whose client was told by its row that it stands', () => {
         sleep(pauseMs).then(() => confirmAcceptance(world.pool, order.job)),
         sleep(Math.max(0, round - 20) / 4).then(() => abandonJob(dependencies, order.job)),
       ]);
-      const isTold = confirmed !== undefined && !wasGivenBack(confirmed);
+      const isTold = confirmed !== undefined && !wasWithdrawn(confirmed);
       ends.add(`told ${isTold}, stands ${standing !== undefined}, charged ${await charges(accountId)}`);
     }
     const possible = ['told true, stands true, charged 1', 'told false, stands false, charged 0'];

@@ -2,7 +2,7 @@
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { asActivity, waiting } from '../../activities/asActivity.ts';
+import { asActivity, retryLater } from '../../activities/asActivity.ts';
 import { ERROR_CODES, type ErrorCode, FareboxError } from '../../domain/errors.ts';
 
 /** Trying again may help: a limit, a busy provider, a part that is away, a fault that nobody knows. */
@@ -71,7 +71,7 @@ describe('a step that asks for another attempt', () => {
     [0, 0],
     [3_000, 3_000],
   ])('is passed on as it is, with its pause of %s ms', async (retryAfterMs, pause) => {
-    const asked = waiting({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
+    const asked = retryLater({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
     const failure = await failureOf(asked);
     expect(failure).toBe(asked);
     expect(failure).toMatchObject({ type: 'StillRunning', nonRetryable: false, category: 'BENIGN' });

@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import { inWorkplace, type WorkFolder } from '../../activities/folders.ts';
+import { withWorkplace, type WorkFolder } from '../../activities/folders.ts';
 import type { MeasuredOrder } from '../../activities/jobTerms.ts';
 import { requestOf } from '../../activities/requestOf.ts';
-import { soon, unseal } from '../../activities/unseal.ts';
+import { waitUntilStored, unseal } from '../../activities/unseal.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
 import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
@@ -43,14 +43,14 @@ describe('what comes together with its order', () => {
       looks += 1;
       return looks < there ? undefined : `look ${looks}`;
     };
-    expect(await soon(look)).toBe(`look ${there}`);
+    expect(await waitUntilStored(look)).toBe(`look ${there}`);
     expect(looks).toBe(there);
   });
 
   it.each([undefined, null, false, 0, ''])(
     'is tried again by the step where it does not come (%j)',
     async (nothing) => {
-      await expect(soon(async () => nothing)).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(waitUntilStored(async () => nothing)).rejects.toMatchObject({ code: 'unavailable' });
     },
   );
 
@@ -60,7 +60,7 @@ describe('what comes together with its order', () => {
       looks += 1;
       throw new Error('storage does not answer');
     };
-    await expect(soon(look)).rejects.toThrow('storage does not answer');
+    await expect(waitUntilStored(look)).rejects.toThrow('storage does not answer');
     expect(looks).toBe(1);
   });
 });
@@ -200,7 +200,7 @@ describe('the folder of a step', () => {
     const { removed, dependencies } = workplace();
     let seen: string | undefined;
     const run = () =>
-      inWorkplace(dependencies, ({ folder: own }) => {
+      withWorkplace(dependencies, ({ folder: own }) => {
         seen = own;
         expect(removed).toEqual([]);
         return step();
@@ -216,7 +216,7 @@ describe('the folder of a step', () => {
       beats += 1;
     });
     const step = () =>
-      inWorkplace(workplace().dependencies, async (own) => {
+      withWorkplace(workplace().dependencies, async (own) => {
         own.heartbeat();
         return own.signal;
       });

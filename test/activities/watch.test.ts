@@ -2,7 +2,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { waiting } from '../../activities/asActivity.ts';
+import { retryLater } from '../../activities/asActivity.ts';
 import { watchActivity } from '../../activities/watch.ts';
 import { activitySeconds, activityWaitSeconds } from '../../infra/telemetry/counters.ts';
 
@@ -39,7 +39,7 @@ describe('an attempt of a step', () => {
     ['done', async () => 'result'],
     ['failed', () => Promise.reject(new Error('a bug'))],
     ['failed', () => Promise.reject(ApplicationFailure.nonRetryable('refused', 'invalid_request'))],
-    ['waiting', () => Promise.reject(waiting({ type: 'StillRunning', message: 'not yet' }))],
+    ['waiting', () => Promise.reject(retryLater({ type: 'StillRunning', message: 'not yet' }))],
     [
       'cancelled',
       (environment) => {
@@ -55,7 +55,7 @@ describe('an attempt of a step', () => {
 
   it('ends as the step ended', async () => {
     expect(await watched({}, async () => 'result')).toBe('result');
-    const asked = waiting({ type: 'NoPlace', message: 'in line' }, 500);
+    const asked = retryLater({ type: 'NoPlace', message: 'in line' }, 500);
     expect(await watched({}, () => Promise.reject(asked))).toBe(asked);
     const fault = new Error('a bug');
     expect(await watched({}, () => Promise.reject(fault))).toBe(fault);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toneWav } from '../../bench/wav.ts';
-import { noteDown } from '../../infra/postgres/providerHealth.ts';
+import { recordProviderFailure } from '../../infra/postgres/providerHealth.ts';
 import { createWorld } from '../harness/services.ts';
 import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   );
   api = await startApi({ environment: { ...environment, FAREBOX_CONFIG: file } });
   world = await openFlowWorld(2, api.environment.DATABASE_URL);
-  for (let times = 0; times < 5; times += 1) await noteDown(world.ledger.pool, DOWN);
+  for (let times = 0; times < 5; times += 1) await recordProviderFailure(world.ledger.pool, DOWN);
 });
 afterAll(async () => {
   await world.close();
@@ -68,7 +68,7 @@ describe('the metrics', () => {
     const jobs = await world.jobs(await world.account(), 5, DOWN);
     await world.ledger.owner.query(`update provider_health set open_until = null, failures = 0`);
     for (const job of jobs) await world.open(job, { concurrent: 3 });
-    for (let times = 0; times < 5; times += 1) await noteDown(world.ledger.pool, DOWN);
+    for (let times = 0; times < 5; times += 1) await recordProviderFailure(world.ledger.pool, DOWN);
     const text = await (await fetch(`${api.origin}/metrics`)).text();
     const value = (name: string, labels: Record<string, string> = {}) =>
       seriesValue(text, name, { provider: DOWN, ...labels });

@@ -6,7 +6,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { opened, relay } from '../../api/server/relay.ts';
+import { waitForFirstBytes, relay } from '../../api/server/relay.ts';
 
 const PIECE = randomBytes(64 * 1024);
 const MEGABYTE = 1024 * 1024;
@@ -43,7 +43,7 @@ async function serve(stream: Readable, announced: number) {
     tell = resolve;
   });
   server = http.createServer((_request, res: ServerResponse) => {
-    const end = opened(stream).then(() => {
+    const end = waitForFirstBytes(stream).then(() => {
       res.setHeader('content-length', announced);
       return relay(stream, res, announced);
     });
@@ -125,7 +125,7 @@ describe('a delivery', () => {
 
   it('whose source breaks between its opening and its first byte fails with what broke', async () => {
     const { stream } = sourceOf(MEGABYTE);
-    await opened(stream);
+    await waitForFirstBytes(stream);
     stream.destroy(new Error('the store is gone'));
     await sleep(10);
     const res = new http.ServerResponse(new http.IncomingMessage(new Socket()));
@@ -136,9 +136,9 @@ describe('a delivery', () => {
   it('from a source that breaks before its first byte has not begun', async () => {
     const stream = new Readable({ read() {} });
     setImmediate(() => stream.destroy(new Error('no such object')));
-    await expect(opened(stream)).rejects.toThrow('no such object');
+    await expect(waitForFirstBytes(stream)).rejects.toThrow('no such object');
     const left = new Readable({ read() {} });
     setImmediate(() => left.destroy());
-    await expect(opened(left)).rejects.toThrow('left');
+    await expect(waitForFirstBytes(left)).rejects.toThrow('left');
   });
 });

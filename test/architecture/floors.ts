@@ -34,7 +34,7 @@ interface FloorRule {
 const SHARED_INFRA = [
   'infra/accountShares.ts',
   'infra/log.ts',
-  'infra/orAborted.ts',
+  'infra/rejectOnAbort.ts',
   'infra/semaphore.ts',
   'infra/tooBusy.ts',
   'infra/turnLimit.ts',

@@ -6,7 +6,7 @@ import {
   JOB_STATES,
   type JobState,
   predecessors,
-  wasGivenBack,
+  wasWithdrawn,
 } from '../../domain/jobs.ts';
 
 const REFUNDED = ['failed', 'timed_out', 'cancelled'] as const;
@@ -55,7 +55,7 @@ describe('a job that was given back', () => {
   } as const;
 
   it('is one that failed with the words of a lost acceptance', () => {
-    expect(wasGivenBack(given)).toBe(true);
+    expect(wasWithdrawn(given)).toBe(true);
   });
 
   it.each([
@@ -67,6 +67,6 @@ describe('a job that was given back', () => {
       { state },
     ]),
   ])('is not %s', (_what, more) => {
-    expect(wasGivenBack({ ...given, ...more })).toBe(false);
+    expect(wasWithdrawn({ ...given, ...more })).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type KeyTerms, MODEL_PRIVACIES, narrower } from '../../domain/caller.ts';
+import { type KeyTerms, MODEL_PRIVACIES, intersectKeyTerms } from '../../domain/caller.ts';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { isAllowed, isInScope } from '../../domain/modelAccess.ts';
 
@@ -20,8 +20,8 @@ describe('what two keys both allow', () => {
       { ...ANY, ...one },
       { ...ANY, ...other },
     ];
-    expect(narrower(first, second)).toEqual({ ...ANY, ...both });
-    expect(narrower(second, first)).toEqual({ ...ANY, ...both });
+    expect(intersectKeyTerms(first, second)).toEqual({ ...ANY, ...both });
+    expect(intersectKeyTerms(second, first)).toEqual({ ...ANY, ...both });
   });
 
   it('are exactly the models that each of them may call, for every pair of settings', () => {
@@ -34,7 +34,7 @@ describe('what two keys both allow', () => {
     for (const one of terms) {
       for (const other of terms) {
         const expected = BUILT_IN_MODELS.filter(callable(one)).filter(callable(other));
-        expect(BUILT_IN_MODELS.filter(callable(narrower(one, other)))).toEqual(expected);
+        expect(BUILT_IN_MODELS.filter(callable(intersectKeyTerms(one, other)))).toEqual(expected);
       }
     }
   });

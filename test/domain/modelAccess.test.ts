@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import type { Model, ModelKind } from '../../domain/catalogue/model.ts';
-import { offlineReason, providersOf, whyForbidden } from '../../domain/modelAccess.ts';
+import { offlineReason, providersOf, forbiddenReason } from '../../domain/modelAccess.ts';
 import type { LocalPrograms } from '../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { configured, PROVIDER_KINDS } from '../providers/configured.ts';
@@ -193,7 +193,7 @@ describe('a key that may not call a model', () => {
       '(PRIVATE_ONLY)',
     ],
   ] as const)('says why: it is a key %s', (_which, model, permission, words) => {
-    const message = whyForbidden(model, permission);
+    const message = forbiddenReason(model, permission);
     expect(message).toContain(words);
     expect(message).toContain('some-model');
   });
@@ -206,6 +206,6 @@ describe('a key that may not call a model', () => {
       { models: null, modelPrivacy: 'PRIVATE_ONLY' },
     ],
   ] as const)('is none of the others (%#)', (model, permission) => {
-    expect(whyForbidden(model, permission)).toBeUndefined();
+    expect(forbiddenReason(model, permission)).toBeUndefined();
   });
 });

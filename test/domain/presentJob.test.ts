@@ -5,7 +5,7 @@ import {
   presentJobWithTimeline,
   type ShownEvent,
   type ShownJob,
-  whenStored,
+  jobWhenStored,
 } from '../../domain/presentJob.ts';
 
 const JOB: ShownJob = {
@@ -101,19 +101,19 @@ describe('a job as it stood when its output was stored', () => {
 
   it('has not ended, and nothing that came after', () => {
     const deleted: ShownJob = { ...JOB, state: 'deleted', refundId: null, failureMessage: null };
-    const then = whenStored(deleted, timeline);
+    const then = jobWhenStored(deleted, timeline);
     expect(then.job).toEqual({ ...deleted, state: 'stored', endedAt: null });
     expect(then.timeline).toEqual(timeline.slice(0, 2));
   });
 
   it('keeps all events where none says that it was stored', () => {
     const events = timeline.filter(({ event: name }) => name !== 'stored');
-    expect(whenStored(JOB, events).timeline).toEqual(events);
+    expect(jobWhenStored(JOB, events).timeline).toEqual(events);
   });
 
   it('leaves what it was given as it is', () => {
     const [job, events] = [{ ...JOB }, [...timeline]];
-    whenStored(job, events);
+    jobWhenStored(job, events);
     expect([job, events]).toEqual([JOB, timeline]);
   });
 });

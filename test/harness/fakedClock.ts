@@ -4,7 +4,7 @@ import path from 'node:path';
 import { locateProgram } from '../../dev/stack/locate.ts';
 import { createProgress } from '../../dev/stack/progress.ts';
 import type { Recipe } from '../../dev/stack/recipe.ts';
-import { lastWords, run } from '../../dev/stack/run.ts';
+import { lastOutput, runCommand } from '../../dev/stack/runCommand.ts';
 import { aptInstall, debianPackage } from '../../dev/stack/sources/debian.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
 
@@ -17,11 +17,11 @@ const recipe: Recipe = {
   commands: ['faketime'],
   async accept(program) {
     const preload = { LD_PRELOAD: libraryOf(program), FAKETIME: '@2000-02-29 12:00:00', TZ: 'UTC' };
-    const said = await run('date', ['+%F'], {
+    const said = await runCommand('date', ['+%F'], {
       timeoutMs: 20_000,
       env: { ...processEnvironment(), ...preload },
     });
-    if (said.code !== 0) throw new Error(lastWords(said));
+    if (said.code !== 0) throw new Error(lastOutput(said));
     if (said.stdout.trim() !== '2000-02-29') throw new Error(`it changes no clock: "${said.stdout.trim()}"`);
   },
   sources: [

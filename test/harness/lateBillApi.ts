@@ -21,9 +21,9 @@ const sold = defineRoute({
       units: '1',
       requestId,
     };
-    const sale = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
+    const purchase = { price: PRICE, snapshot: { ...snapshot, pricePerUnitUsd: '5000000' }, ttlMs: 60_000 };
     return purchaseAnswer(dependencies, request, {
-      sale,
+      purchase,
       settles: 'at its first byte',
       work: async () => json({}),
     });

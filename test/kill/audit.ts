@@ -1,7 +1,7 @@
 /** What must be true of a job when all is over, whatever happened on the way. */
 import path from 'node:path';
 import { expect } from 'vitest';
-import { isFinal, type JobState, wasGivenBack } from '../../domain/jobs.ts';
+import { isFinal, type JobState, wasWithdrawn } from '../../domain/jobs.ts';
 import { listJobs } from '../../infra/postgres/jobs.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -48,7 +48,7 @@ async function isClosed({ temporal }: KillWorld, queueId: string): Promise<boole
  */
 async function auditRow({ pool }: KillWorld, { payer, result }: Played): Promise<JobState> {
   const jobs = await listJobs(pool, { accountId: payer.accountId, limit: 10 });
-  const standing = jobs.filter((job) => !wasGivenBack(job));
+  const standing = jobs.filter((job) => !wasWithdrawn(job));
   expect(standing.map((job) => job.queueId)).toEqual([result.queueId]);
   const state = standing[0]?.state ?? 'accepted';
   expect(isFinal(state)).toBe(true);

@@ -1,6 +1,7 @@
 /** What strikes where: every point with every fault, and some that come later or twice. */
+
+import { FAILPOINTS, type Failpoint } from './failpoints.ts';
 import type { FlowName } from './flows.ts';
-import { type CrashPoint, POINTS } from './points.ts';
 
 type Fault = 'SIGKILL the worker' | 'SIGKILL the API' | 'lose the reply';
 
@@ -21,7 +22,7 @@ const FAULTS: readonly Fault[] = ['SIGKILL the worker', 'SIGKILL the API', 'lose
 /** Long enough to kill the other process while this one stands at the point. */
 const PAUSE_MS = 400;
 
-function caseOf(point: CrashPoint, fault: Fault): KillCase {
+function caseOf(point: Failpoint, fault: Fault): KillCase {
   const { number, name, at, killAfterMs } = point;
   const title = `${number} (${name}, ${point.flow}) × ${fault}`;
   if (fault === 'lose the reply') {
@@ -96,7 +97,7 @@ const isLong = process.env.FAREBOX_TEST_LONG === '1';
 /** Those that wait longest come first, so that the others fill their pauses. */
 export const CASES: readonly KillCase[] = [
   ...ZOMBIES,
-  ...POINTS.toReversed()
+  ...FAILPOINTS.toReversed()
     .flatMap((point) => FAULTS.map((fault) => caseOf(point, fault)))
     .filter(({ strike }) => isLong || strike !== 'kill the other'),
   ...FURTHER,

@@ -13,7 +13,7 @@ import { createPayer, type Payer, type PayerOptions } from './payer.ts';
 
 /** A process that dies and comes back; its address stays. */
 export interface Part {
-  /** Arms crash points in the process that runs now. */
+  /** Arms failpoints in the process that runs now. */
   arm(specification: string): void;
   hasFired(specification: string): boolean;
   pid(): number;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
 import { DEPLOYMENT_NAME, makeCurrent } from '../../workers/deployment.ts';
-import { openStandBy, type StandBy } from '../../workers/standBy.ts';
+import { type DeploymentTakeover, openDeploymentTakeover } from '../../workers/deploymentTakeover.ts';
 import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.ts';
 import { createWorld, type Spawned, spawnWorker } from '../harness/services.ts';
 import { until } from '../harness/until.ts';
@@ -69,16 +69,17 @@ async function work(): Promise<string[]> {
   return [...new Set(versions)];
 }
 
-const standBy = (buildId: string) => openStandBy(temporal, { namespace, buildId, patience: PATIENCE });
+const takeover = (buildId: string) =>
+  openDeploymentTakeover(temporal, { namespace, buildId, patience: PATIENCE });
 
 /** Looks of both at the same time; how many took over. */
-async function lookBoth(sides: readonly StandBy[]): Promise<number> {
-  const looks = await Promise.allSettled(sides.map((side) => side.look()));
+async function lookBoth(sides: readonly DeploymentTakeover[]): Promise<number> {
+  const looks = await Promise.allSettled(sides.map((side) => side.attempt()));
   return looks.filter((look) => look.status === 'fulfilled' && look.value).length;
 }
 
 /** More looks than it takes for a version to count as gone, with work for the current one in between. */
-async function expectPeace(sides: readonly StandBy[], version: string): Promise<void> {
+async function expectPeace(sides: readonly DeploymentTakeover[], version: string): Promise<void> {
   for (let looks = 0; looks < 2 * PATIENCE; looks += 1) {
     expect(await lookBoth(sides)).toBe(0);
     expect(await work()).toEqual([version]);
@@ -100,8 +101,8 @@ test(
 
     const waiting = work();
     expect(await current()).toBe(OLD);
-    const side = standBy(NEW);
-    await until('the new version takes over', () => side.look(), WORK_LIMIT_MS);
+    const side = takeover(NEW);
+    await until('the new version takes over', () => side.attempt(), WORK_LIMIT_MS);
     expect(await current()).toBe(NEW);
     expect(await waiting).toEqual([NEW]);
   },
@@ -112,7 +113,7 @@ test(
   'of two versions that are both there the one made current last stays, however often both look',
   async () => {
     const old = await start(OLD);
-    const sides = [standBy(OLD), standBy(NEW)];
+    const sides = [takeover(OLD), takeover(NEW)];
     await expectPeace(sides, OLD);
     await makeCurrent(temporal.client, namespace, NEW);
     await expectPeace(sides, NEW);
@@ -126,7 +127,7 @@ test(
   async () => {
     await start(OLD);
     await end(await start(NEWEST), 'SIGKILL');
-    const sides = [standBy(OLD), standBy(NEW)];
+    const sides = [takeover(OLD), takeover(NEW)];
     let takers = 0;
     const someoneTook = async () => {
       takers = await lookBoth(sides);

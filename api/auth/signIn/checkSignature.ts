@@ -3,7 +3,7 @@ import { getAddress, hashMessage, toHex } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import { signedTexts, type UnverifiedSignIn } from '../../../domain/signIn/rules.ts';
-import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
+import { isValidPublicKey, isSignedBy } from './ed25519.ts';
 import type { RecoverSigner } from './recoverSigner.ts';
 import type { SmartWallets } from './smartWallets.ts';
 
@@ -45,7 +45,7 @@ export async function checkEvm(
 /** Throws SignInRefused. */
 export function checkSolana(read: UnverifiedSignIn): void {
   const key = bytesOfBase58(read.wallet.address, 32);
-  if (key === undefined || !isKeyOfSomebody(key)) {
+  if (key === undefined || !isValidPublicKey(key)) {
     throw new SignInRefused('X402_SIGN_IN_INVALID_WALLET', 'The address is no key that a wallet could have.');
   }
   const signature = toSignature(read.signature);

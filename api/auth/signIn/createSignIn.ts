@@ -12,7 +12,7 @@ import { createSignInNonces } from '../../../infra/postgres/signInNonces.ts';
 import { ownerOf } from '../../../infra/postgres/walletAccounts.ts';
 import { signInsSeen } from '../../../infra/telemetry/counters.ts';
 import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
-import type { SignInDoor } from '../signInDoor.ts';
+import type { SignInThrottle } from '../signInThrottle.ts';
 import { checkEvm, checkSolana } from './checkSignature.ts';
 import { loadRecoverSigner } from './recoverSigner.ts';
 import type { SignIn } from './signIn.ts';
@@ -23,18 +23,18 @@ export interface SignInParts {
   sql: Sql;
   clock: Pick<DatabaseClock, 'now'>;
   log: Logger;
-  door: Pick<SignInDoor, 'askChain' | 'requireOpen'>;
+  throttle: Pick<SignInThrottle, 'askChain' | 'requireOpen'>;
   /** Undefined: no chain can be asked, and wallets that are contracts cannot sign in. */
   ethCall?: EthCall | undefined;
 }
 
 const seen = keepLabelled(signInsSeen);
 
-export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignInParts): SignIn {
+export function createSignIn({ settings, sql, clock, log, throttle, ethCall }: SignInParts): SignIn {
   const nonces = createSignInNonces(sql);
   const askable = settings.networks.filter(({ rpcUrls }) => rpcUrls.length > 0);
   const networks = new Set(askable.map(({ network }) => network));
-  const wallets = createSmartWallets({ ethCall, networks, guard: door.askChain, log });
+  const wallets = createSmartWallets({ ethCall, networks, guard: throttle.askChain, log });
   const recovery = loadRecoverSigner();
   // Told to whoever signs in; until then it must not count as nobody's.
   recovery.catch(() => undefined);
@@ -57,7 +57,7 @@ export function createSignIn({ settings, sql, clock, log, door, ethCall }: SignI
       networks: settings.signInNetworks,
     });
     const { from } = visit;
-    door.requireOpen(from, read.wallet, read.network);
+    throttle.requireOpen(from, read.wallet, read.network);
     const wallet = await signerOf(read, from);
     if (await nonces.use(read)) return wallet;
     throw new SignInRefused(

@@ -6,7 +6,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { isLargeOrderPoint, isStrictEd25519 } from '../../../domain/ed25519.ts';
 
 /** Whether it can be somebody's key: 32 bytes that encode a number below p, and no point of small order. */
-export const isKeyOfSomebody = isLargeOrderPoint;
+export const isValidPublicKey = isLargeOrderPoint;
 
 /** `key`: one that may be somebody's; `signature`: 64 bytes. */
 export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {

@@ -2,7 +2,7 @@
 import { getAddress, hashMessage } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import type { Wallet } from '../../../domain/wallets.ts';
-import { isKeyOfSomebody, isSignedBy } from './ed25519.ts';
+import { isValidPublicKey, isSignedBy } from './ed25519.ts';
 import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
 
 let recovery: Promise<RecoverSigner> | undefined;
@@ -27,6 +27,6 @@ export async function isTextSignedBy(wallet: Wallet, text: string, signature: st
 function isSignedOnSolana({ address }: Wallet, text: string, signature: string): boolean {
   const key = bytesOfBase58(address, 32);
   const bytes = bytesOfBase58(signature, 64);
-  if (!key || !bytes || !isKeyOfSomebody(key)) return false;
+  if (!key || !bytes || !isValidPublicKey(key)) return false;
   return isSignedBy(key, Buffer.from(text), bytes);
 }

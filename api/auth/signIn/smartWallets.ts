@@ -12,7 +12,7 @@ import {
 import { FareboxError } from '../../../domain/errors.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import type { Logger } from '../../../infra/log.ts';
-import type { SignInDoor } from '../signInDoor.ts';
+import type { SignInThrottle } from '../signInThrottle.ts';
 
 type Hex = `0x${string}`;
 
@@ -40,7 +40,7 @@ export interface SmartWalletOptions {
   /** Networks (CAIP-2) that have a node to ask. */
   networks: ReadonlySet<string>;
   /** Around each question, for the address that it is asked for: throws instead when that one has asked too much. */
-  guard: SignInDoor['askChain'];
+  guard: SignInThrottle['askChain'];
   log: Logger;
 }
 

@@ -5,7 +5,7 @@ import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
 import type { Metrics } from '../../../infra/telemetry/metrics.ts';
 import { type RequestSpan, requestSpan } from '../../../infra/telemetry/spans.ts';
 import type { InFlight } from '../../server/inFlight.ts';
-import { lingerOver } from '../../server/linger.ts';
+import { drainRequestBody } from '../../server/drainRequestBody.ts';
 import { noteRequest } from '../../server/receipt.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 
@@ -40,7 +40,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
       report(ctx, span);
       answered();
     });
-    res.once('finish', () => lingerOver(ctx.req));
+    res.once('finish', () => drainRequestBody(ctx.req));
     const handled = inFlight.enter();
     try {
       await (span ? span.run(next) : next());

@@ -5,7 +5,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { type Answer, json } from '../../http/answer.ts';
-import { answeredBy } from '../../http/answeredBy.ts';
+import { modelHeaders } from '../../http/modelHeaders.ts';
 import { endUserOf } from '../../http/endUser.ts';
 import { invalid } from '../../http/invalid.ts';
 import { defineRoute } from '../../http/route.ts';
@@ -14,7 +14,7 @@ import { isDryRun } from '../../paid/dryRun.ts';
 import {
   type CallOrder,
   DRAIN_MS,
-  firstThatAnswers,
+  askModelsInOrder,
   noteTokens,
   requireRecipient,
   settleCall,
@@ -75,7 +75,7 @@ function dryRun(model: DecisionModel, { bound, promptTokens, completionTokens }:
 async function decide(dependencies: Dependencies, order: DecisionOrder): Promise<Answer> {
   const { request } = order;
   const endUser = endUserOf(request.caller.accountId, undefined);
-  return await firstThatAnswers(dependencies, order, async (call) => {
+  return await askModelsInOrder(dependencies, order, async (call) => {
     const { model } = call.attempt;
     const { complete } = call.provider;
     if (!complete)
@@ -91,7 +91,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
         output_tokens: settled.usage.completionTokens,
       };
       const body = { model: model.id, answers, usage };
-      const answer = json(body, { headers: answeredBy(request, call.attempt) });
+      const answer = json(body, { headers: modelHeaders(request, call.attempt) });
       return { ...answer, compressible: true };
     } catch (error) {
       // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.

@@ -2,7 +2,7 @@
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
-import { answerTo, type DecisionAnswer, labelsOf } from '../../../domain/decisions/question.ts';
+import { decisionAnswerOf, type DecisionAnswer, labelsOf } from '../../../domain/decisions/question.ts';
 import { inRounds } from '../../../domain/decisions/rounds.ts';
 import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
@@ -57,7 +57,7 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
         const indices = planned.options.map((_, at) => at);
         const ask = (asked: readonly number[]) => probabilitiesOf(desk, planned, asked);
         const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
-        return [planned.id, answerTo(planned.question, probabilities)] as const;
+        return [planned.id, decisionAnswerOf(planned.question, probabilities)] as const;
       } catch (error) {
         // The others end because of this one: theirs are no reasons of their own.
         first ??= { error };

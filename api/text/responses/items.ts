@@ -49,7 +49,7 @@ const CUT: Partial<Record<FinishReason, string>> = {
 };
 
 /** Why the answer is not all of it; undefined where it is. */
-export function cutBy(reason: FinishReason | undefined): string | undefined {
+export function incompleteReason(reason: FinishReason | undefined): string | undefined {
   return reason && CUT[reason];
 }
 

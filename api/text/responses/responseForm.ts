@@ -6,7 +6,7 @@ import type { Citation } from '../present.ts';
 import {
   annotationsOf,
   callItem,
-  cutBy,
+  incompleteReason,
   type ItemStatus,
   messageItem,
   presentResponse,
@@ -28,8 +28,8 @@ export function responseForm(order: ResponsesOrder): AnswerForm {
   };
 }
 
-function citationsOf({ findings }: Made['call']): readonly Citation[] {
-  return findings?.citations ?? [];
+function citationsOf({ webResults }: Made['call']): readonly Citation[] {
+  return webResults?.citations ?? [];
 }
 
 /** This form has no place for what an end-to-end encrypted answer takes. */
@@ -54,7 +54,7 @@ function whole({ heading, call, completion, settled }: Made, sealedReasoning: bo
   } = choice?.message ?? {
     content: null,
   };
-  const reason = cutBy(choice?.finishReason);
+  const reason = incompleteReason(choice?.finishReason);
   const last: ItemStatus = reason === undefined ? 'completed' : 'in_progress';
   const sealed = sealedReasoning ? sealedOf(reasoning_details) : undefined;
   const says = (content ?? '') !== '';

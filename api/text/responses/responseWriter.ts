@@ -6,7 +6,7 @@ import type { Settled } from '../modelCall.ts';
 import type { Citation, Heading } from '../present.ts';
 import {
   callItem,
-  cutBy,
+  incompleteReason,
   type FunctionCall,
   type ItemStatus,
   messageItem,
@@ -64,7 +64,7 @@ export class ResponseWriter implements StreamForm {
   }
 
   end({ usage }: Settled): string {
-    const reason = cutBy(this.#finished);
+    const reason = incompleteReason(this.#finished);
     const status = reason === undefined ? 'completed' : 'incomplete';
     const begun = this.#items.length === 0 ? this.#openMessage() : '';
     const output = this.#items.map((_, at) => this.#present(at, this.#statusOf(at, reason !== undefined)));

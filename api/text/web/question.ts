@@ -5,7 +5,7 @@
 import type { ChatBody } from '../chatBody.ts';
 
 /** What the user said last; empty when no user spoke or no word was said. */
-export function lastWords({ messages }: Pick<ChatBody, 'messages'>): string {
+export function lastUserText({ messages }: Pick<ChatBody, 'messages'>): string {
   const last = messages.findLast(({ role }) => role === 'user');
   if (last === undefined) return '';
   const { content } = last;
@@ -84,7 +84,7 @@ const ASKED_FOR =
   /\b(?:search|look (?:it |this |that )?up|google|browse|on(?:line| the (?:web|internet))|with sources|cite|citations?)\b/i;
 
 /** `auto`: a search is worth its price where the message speaks of the present, or asks to be looked up. */
-export function speaksOfThePresent(text: string): boolean {
+export function isAboutThePresent(text: string): boolean {
   const said = text.slice(0, MAX_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ');
   return OF_TODAY.test(said) || ASKED_FOR.test(said);
 }

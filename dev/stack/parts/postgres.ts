@@ -15,7 +15,7 @@ import { asOrdinaryUser, type UserSwitch } from '../asOrdinaryUser.ts';
 import type { FoundProgram, PartProcess } from '../part.ts';
 import { partEnvironment } from '../part.ts';
 import { initdbOf } from '../recipes/postgres.ts';
-import { lastWords, run } from '../run.ts';
+import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface PostgresOptions {
   /** `postgres`; `initdb` lies beside it. */
@@ -68,7 +68,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
 /** Whoever started it last may have been another user: all of it is given to the one who runs it now. */
 async function giveTo({ ownerId }: UserSwitch, folder: string): Promise<void> {
   if (ownerId === undefined || statSync(folder).uid === ownerId) return;
-  await run('chown', ['-R', `${ownerId}:${ownerId}`, folder], { timeoutMs: 120_000 });
+  await runCommand('chown', ['-R', `${ownerId}:${ownerId}`, folder], { timeoutMs: 120_000 });
 }
 
 /** Into a folder beside it, renamed when complete: a cluster is there whole or not at all. */
@@ -82,13 +82,13 @@ async function initialise(options: PostgresOptions, user: UserSwitch, data: stri
   const flags = ['-D', fresh, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const locale = ['-E', 'UTF8', '--locale=C', '--no-sync'];
   const made = user.wrap(initdb, [...flags, ...locale]);
-  const result = await run(made.command, made.args, {
+  const result = await runCommand(made.command, made.args, {
     timeoutMs: 120_000,
     env: partEnvironment(),
     cwd: options.folder,
   });
   rmSync(passwordFile, { force: true });
-  if (result.code !== 0) throw new Error(`initdb (${initdb}) failed with ${lastWords(result)}`);
+  if (result.code !== 0) throw new Error(`initdb (${initdb}) failed with ${lastOutput(result)}`);
   chmodSync(fresh, 0o700);
   renameSync(fresh, data);
 }

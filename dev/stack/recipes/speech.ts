@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { modelArguments } from '../../../engines/speech/runPocketsphinx.ts';
 import type { Recipe } from '../recipe.ts';
-import { lastWords, run } from '../run.ts';
+import { lastOutput, runCommand } from '../runCommand.ts';
 import { debianPackage } from '../sources/debian.ts';
 
 const RECOGNISER = 'pocketsphinx_batch';
@@ -54,8 +54,8 @@ async function acceptRecogniser(program: string, named: string | undefined): Pro
   const model = recogniserModel(program, named);
   if (model === undefined)
     throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
-  const loaded = await run(program, [...modelArguments(model), '-ctl', '/dev/null'], { timeoutMs: 60_000 });
-  if (loaded.code !== 0) throw new Error(`it does not load its English model (${lastWords(loaded)})`);
+  const loaded = await runCommand(program, [...modelArguments(model), '-ctl', '/dev/null'], { timeoutMs: 60_000 });
+  if (loaded.code !== 0) throw new Error(`it does not load its English model (${lastOutput(loaded)})`);
 }
 
 /**
@@ -85,6 +85,6 @@ export const espeakRecipe: Recipe = {
 
 /** It starts without its languages as well, and then cannot speak. */
 async function acceptSynthesiser(program: string): Promise<void> {
-  const listed = await run(program, ['--voices=en'], { timeoutMs: 20_000 });
+  const listed = await runCommand(program, ['--voices=en'], { timeoutMs: 20_000 });
   if (listed.code !== 0 || !/^\s*\d+\s+en/m.test(listed.stdout)) throw new Error('it lists no English voice');
 }

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { intoCache } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
 import type { ObtainContext, Source } from '../recipe.ts';
-import { lastWords, type RunResult, run } from '../run.ts';
+import { lastOutput, type RunResult, runCommand } from '../runCommand.ts';
 
 export interface DebianProgram {
   package: string;
@@ -61,8 +61,8 @@ export function aptInstall(packageName: string, command: string): Source {
       const install = ['-y', '-qq', '--no-install-recommends', 'install', packageName];
       const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
       await progress.during(`installing Debian's ${packageName}`, async () => {
-        mustSucceed(await run('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }));
-        mustSucceed(await run('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }));
+        mustSucceed(await runCommand('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }));
+        mustSucceed(await runCommand('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }));
       });
       const program = onPath(command, environment.PATH);
       if (program === undefined) throw new Error(`it brought no "${command}" on PATH`);
@@ -81,7 +81,7 @@ async function unpack(debian: DebianProgram, folder: string, context: ObtainCont
     if (packages.length === 0) throw new Error('apt-get downloaded nothing');
     const root = path.join(folder, 'root');
     for (const name of packages) {
-      const unpacked = await run('dpkg', ['-x', path.join(archives, name), root], { timeoutMs: 120_000 });
+      const unpacked = await runCommand('dpkg', ['-x', path.join(archives, name), root], { timeoutMs: 120_000 });
       mustSucceed(unpacked);
     }
   } finally {
@@ -116,7 +116,7 @@ async function download(
     ];
     const failed = await firstFailure(steps, environment);
     if (failed === undefined) return;
-    failures.push(lastWords(failed));
+    failures.push(lastOutput(failed));
   }
   throw new Error(failures.join('; '));
 }
@@ -126,7 +126,7 @@ async function firstFailure(
   environment: NodeJS.ProcessEnv,
 ): Promise<RunResult | undefined> {
   for (const args of steps) {
-    const result = await run('apt-get', args, { timeoutMs: APT_TIMEOUT_MS, env: environment });
+    const result = await runCommand('apt-get', args, { timeoutMs: APT_TIMEOUT_MS, env: environment });
     if (result.code !== 0) return result;
   }
   return undefined;
@@ -200,5 +200,5 @@ function needs(environment: NodeJS.ProcessEnv, commands: string[]): void {
 }
 
 function mustSucceed(result: RunResult): void {
-  if (result.code !== 0) throw new Error(lastWords(result));
+  if (result.code !== 0) throw new Error(lastOutput(result));
 }

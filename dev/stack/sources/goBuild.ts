@@ -5,7 +5,7 @@ import path from 'node:path';
 import { intoCache, toolFolder } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
 import type { ObtainContext, Source } from '../recipe.ts';
-import { lastWords, run } from '../run.ts';
+import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface GoProgram {
   tool: string;
@@ -38,7 +38,7 @@ async function mustHaveGo(wanted: string, environment: NodeJS.ProcessEnv): Promi
   if (onPath('go', environment.PATH) === undefined)
     throw new Error(`Go ${wanted} or later is needed, no "go" on PATH`);
   const env = { ...environment, GOTOOLCHAIN: 'local' };
-  const result = await run('go', ['env', 'GOVERSION'], { timeoutMs: 20_000, env });
+  const result = await runCommand('go', ['env', 'GOVERSION'], { timeoutMs: 20_000, env });
   const found = /go(\d+)\.(\d+)/.exec(result.stdout);
   const [major = 0, minor = 0] = wanted.split('.').map(Number);
   const enough = found !== null && (Number(found[1]) > major || Number(found[2]) >= minor);
@@ -66,8 +66,8 @@ async function buildInto(go: GoProgram, folder: string, context: ObtainContext):
   try {
     const output = path.join(folder, go.program);
     const args = ['build', '-trimpath', '-ldflags=-s -w', '-o', output, go.package];
-    const built = await run('go', args, { cwd: module, timeoutMs: BUILD_TIMEOUT_MS, env });
-    if (built.code !== 0) throw new Error(lastWords(built));
+    const built = await runCommand('go', args, { cwd: module, timeoutMs: BUILD_TIMEOUT_MS, env });
+    if (built.code !== 0) throw new Error(lastOutput(built));
   } finally {
     await rm(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { intoCache, toolFolder } from '../intoCache.ts';
 import { onPath } from '../onPath.ts';
 import type { Source } from '../recipe.ts';
-import { lastWords, run } from '../run.ts';
+import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface NpmProgram {
   /** Folder under infra/deploy/tools with package.json and package-lock.json. */
@@ -36,12 +36,12 @@ export function npmPackage(npm: NpmProgram): Source {
     async fill(folder, { environment }) {
       for (const name of MANIFESTS) cpSync(path.join(toolFolder(npm.tool), name), path.join(folder, name));
       const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--include=optional'];
-      const installed = await run('npm', ['ci', ...flags], {
+      const installed = await runCommand('npm', ['ci', ...flags], {
         cwd: folder,
         timeoutMs: 10 * 60_000,
         env: outsideOf(environment),
       });
-      if (installed.code !== 0) throw new Error(`npm ci: ${lastWords(installed)}`);
+      if (installed.code !== 0) throw new Error(`npm ci: ${lastOutput(installed)}`);
       npm.finish?.(folder);
     },
   });

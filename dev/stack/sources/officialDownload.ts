@@ -4,7 +4,7 @@ import path from 'node:path';
 import { downloadRelease } from '../../../infra/http/operatorFetch.ts';
 import { intoCache } from '../intoCache.ts';
 import type { Source } from '../recipe.ts';
-import { lastWords, run } from '../run.ts';
+import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface Release {
   title: string;
@@ -52,8 +52,8 @@ async function fetchInto(release: Release, folder: string, environment: NodeJS.P
     environment,
   });
   if (sha256 !== expected) throw new Error(`${archive.url} has SHA-256 ${sha256}, expected ${expected}`);
-  const unpacked = await run('tar', ['-xzf', file, '-C', folder], { timeoutMs: 120_000 });
-  if (unpacked.code !== 0) throw new Error(`tar: ${lastWords(unpacked)}`);
+  const unpacked = await runCommand('tar', ['-xzf', file, '-C', folder], { timeoutMs: 120_000 });
+  if (unpacked.code !== 0) throw new Error(`tar: ${lastOutput(unpacked)}`);
   rmSync(file);
   liftOut(folder, release.program);
 }

@@ -1,6 +1,6 @@
 /** One clause of a prompt: a verb, and the parts that it reads. */
 import type { Colour, EditStep } from './plan.ts';
-import { contradiction, notPossible, unknownWord, unquotedText } from './refusal.ts';
+import { contradiction, impossibleEdit, unknownWord, unquotedText } from './refusal.ts';
 import type { Amount, Kind, Token, TokenOf } from './tokens.ts';
 
 /** The parts of a clause, sorted by their kinds. */
@@ -97,9 +97,9 @@ export function unreadPart({ kind, text }: Token, verb?: Verb): Error {
     case 'quote':
       return verb?.takes.includes(kind)
         ? contradiction('two quoted texts stand where one is expected')
-        : notPossible('a quoted text is not understood in its place');
+        : impossibleEdit('a quoted text is not understood in its place');
     case 'colour':
-      return notPossible('a colour is not understood in its place');
+      return impossibleEdit('a colour is not understood in its place');
     case 'image':
       return contradiction(
         verb?.takes.includes(kind)

@@ -10,7 +10,7 @@ const CAN_DO =
 const MAX_QUOTED = 24;
 
 /** Why nothing was done; `why` completes "The prompt cannot be carried out: …". */
-export function notPossible(why: string): FareboxError {
+export function impossibleEdit(why: string): FareboxError {
   return new FareboxError({
     code: 'unsupported_feature',
     message: `The prompt cannot be carried out: ${why}. ${CAN_DO}`,
@@ -28,7 +28,7 @@ export function unquotedText(): FareboxError {
 
 export function unknownWord(word: string): FareboxError {
   if (word.length > MAX_QUOTED || !/^[\p{L}\p{M}\p{N}']+$/u.test(word)) {
-    return notPossible('a part of it is not understood');
+    return impossibleEdit('a part of it is not understood');
   }
-  return notPossible(`the word "${word}" is not understood, or not in this place`);
+  return impossibleEdit(`the word "${word}" is not understood, or not in this place`);
 }

@@ -1,6 +1,6 @@
 /** A prompt as words, numbers, sizes, ratios, colours, quoted texts and images; read once from left to right. */
 import { type Colour, MAX_TEXT_CHARACTERS } from './plan.ts';
-import { contradiction, notPossible } from './refusal.ts';
+import { contradiction, impossibleEdit } from './refusal.ts';
 import {
   BREAKS,
   DIRECTIONS,
@@ -109,7 +109,7 @@ function readOne(reader: Reader, prompt: string, at: number): number {
     return found[0].length;
   }
   if (/["“„«'‘`]/.test(prompt[at] ?? '')) throw contradiction('a quotation mark is not closed');
-  throw notPossible('it has a character that is not understood');
+  throw impossibleEdit('it has a character that is not understood');
 }
 
 function push(reader: Reader, text: string, value: Meaning): void {

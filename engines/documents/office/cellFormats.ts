@@ -94,9 +94,9 @@ function meaningOf(code: string | undefined): Meaning | undefined {
 }
 
 function write(number: number, meaning: Meaning, counts1904: boolean): string {
-  if (meaning === 'percent') return `${plain(number * 100)}%`;
+  if (meaning === 'percent') return `${plainNumber(number * 100)}%`;
   if (meaning === 'duration') return duration(number);
-  if (meaning === 'number' || number < 0 || number >= LAST_DAY) return plain(number);
+  if (meaning === 'number' || number < 0 || number >= LAST_DAY) return plainNumber(number);
   const whole = !counts1904 && number < FALSE_LEAP_DAY ? number + 1 : number;
   const epoch = counts1904 ? EPOCH_1904 : EPOCH_1900;
   const seconds = Math.round((whole * DAY_MS) / 1_000);
@@ -108,7 +108,7 @@ function write(number: number, meaning: Meaning, counts1904: boolean): string {
 }
 
 /** 15 digits are what Excel keeps: 0.1 + 0.2 is 0.3 there. */
-export function plain(number: number): string {
+export function plainNumber(number: number): string {
   return String(Number(number.toPrecision(15)));
 }
 

@@ -2,7 +2,7 @@
 import { type MarkupHandler, walkPart } from '../markup.ts';
 import { markdownTable } from '../table.ts';
 import type { Archive } from '../zip.ts';
-import { plain } from './cellFormats.ts';
+import { plainNumber } from './cellFormats.ts';
 
 interface Series {
   name: string;
@@ -44,7 +44,7 @@ function rowsOf(series: Series[]): string[][] {
 
 function shown(value: string): string {
   const number = Number(value);
-  return value.trim() === '' || !Number.isFinite(number) ? value : plain(number);
+  return value.trim() === '' || !Number.isFinite(number) ? value : plainNumber(number);
 }
 
 class ChartWalk implements MarkupHandler {

@@ -1,6 +1,6 @@
 /** The characters file: a JSON list. Only slug, name, model and prompt are required. */
 import { z } from 'zod';
-import { closed, count, modelId, text } from './primitives.ts';
+import { strictObject, count, modelId, text } from './primitives.ts';
 
 const slug = z
   .string()
@@ -26,7 +26,7 @@ const time = z.iso.datetime({ error: 'a UTC time such as "2026-01-31T09:30:00Z"'
 
 const MAX_COUNT = 1_000_000_000;
 
-const character = closed({
+const character = strictObject({
   id: z.uuid({ error: 'a UUID' }).exactOptional(),
   slug,
   name: words(200),
@@ -45,7 +45,7 @@ const character = closed({
   shareUrl: url,
   photoUrl: url,
   systemPrompt: words(100_000),
-  stats: closed({
+  stats: strictObject({
     imports: count(0, MAX_COUNT).default(0),
     ratingCount: count(0, MAX_COUNT).default(0),
     ratingSum: count(0, 5 * MAX_COUNT).default(0),

@@ -5,7 +5,7 @@ import { model } from './models.ts';
 import {
   amount,
   type ConfigurableKinds,
-  closed,
+  strictObject,
   count,
   environmentName,
   filePath,
@@ -21,24 +21,24 @@ const brandWord = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/, 'a word of 1 to 32 lower-case letters, digits and "-", first a letter');
 
-const brand = closed({
+const brand = strictObject({
   name: brandWord.default('service'),
   aliases: z.array(brandWord).max(8).default([]),
   systemPrompt: z.string().max(32_768).default(''),
 });
 
-const rpcEndpoint = closed({
+const rpcEndpoint = strictObject({
   url: serviceUrl.describe('`{key}` in it stands for the secret, which else goes as a bearer token.'),
   apiKeyEnv: environmentName.exactOptional(),
   weight: count(1, 1000).exactOptional(),
 });
 
-const keyedNode = closed({
+const keyedNode = strictObject({
   url: serviceUrl.describe('`{key}` in it stands for the secret.'),
   apiKeyEnv: environmentName,
 });
 
-const rpcNetwork = closed({
+const rpcNetwork = strictObject({
   endpoints: z
     .array(z.union([serviceUrl, rpcEndpoint], 'a URL, or an object with url, apiKeyEnv and weight'))
     .min(1)
@@ -48,7 +48,7 @@ const rpcNetwork = closed({
   timeouts: timeouts.exactOptional(),
 });
 
-const paymentNetwork = closed({
+const paymentNetwork = strictObject({
   network: z
     .string()
     .regex(/^[-a-z0-9]{3,8}:[-_A-Za-z0-9]{1,44}$/, 'a CAIP-2 network such as "eip155:8453"')
@@ -90,8 +90,8 @@ const paymentNetwork = closed({
   error: 'either "rpcUrl" or "rpcUrls", not both',
 });
 
-const x402 = closed({
-  signIn: closed({ domains: z.array(text(253)).max(32).default([]) }).exactOptional(),
+const x402 = strictObject({
+  signIn: strictObject({ domains: z.array(text(253)).max(32).default([]) }).exactOptional(),
   networks: z.array(paymentNetwork).max(32).default([]),
 });
 
@@ -102,19 +102,19 @@ const reached = {
 };
 
 const search = z.discriminatedUnion('kind', [
-  closed({ kind: z.literal('searxng'), baseUrl: serviceUrl, ...reached }),
-  closed({ kind: z.literal('brave'), baseUrl: serviceUrl.exactOptional(), ...reached }),
+  strictObject({ kind: z.literal('searxng'), baseUrl: serviceUrl, ...reached }),
+  strictObject({ kind: z.literal('brave'), baseUrl: serviceUrl.exactOptional(), ...reached }),
 ]);
 
-const media = closed({
+const media = strictObject({
   retentionHours: z.number().gt(0).max(8760).default(24),
 });
 
-const images = closed({
+const images = strictObject({
   enhanceModel: text(128).exactOptional(),
 });
 
-const jobs = closed({
+const jobs = strictObject({
   deadlineMinutes: z.number().gt(0).max(1440).default(30),
   pollFirstMs: count(1, 600_000).default(500),
   pollLongestMs: count(1, 600_000).default(10_000),
@@ -131,7 +131,7 @@ const refundedPerDay = amount.describe(
     'that are cancelled and cannot be stopped, and images, transcripts, speech and searches whose client left before the answer.',
 );
 
-const limitOverride = closed({
+const limitOverride = strictObject({
   refundedPerDay: refundedPerDay.exactOptional(),
   requestsPerMinute: limit,
   tokensPerMinute: limit,
@@ -152,7 +152,7 @@ const network = z
   .max(64)
   .refine(isNetwork, 'an IP address, or a network of them such as "10.0.0.0/8"');
 
-const limits = closed({
+const limits = strictObject({
   partnerAccounts: z.array(accountId).max(10_000).default([]),
   staffAccounts: z.array(accountId).max(10_000).default([]),
   overrides: z.record(accountId, limitOverride).default({}),
@@ -169,23 +169,23 @@ const limits = closed({
 
 const usual = (amount: number) => price.default({ usd: amount, diem: amount });
 
-const prices = closed({
+const prices = strictObject({
   scrape: usual(0.01).describe('A page that is read: POST /augment/scrape, /augment/text-parser, and chat.'),
   search: usual(0.01).describe('A search of the web: POST /augment/search, and chat.'),
   voiceCloning: usual(0.05).describe('A voice cloned by POST /audio/voices.'),
   rpcCredit: usual(0.0000007).describe('A credit of POST /crypto/rpc/{network}.'),
 });
 
-const catalogue = closed({
+const catalogue = strictObject({
   charactersFile: filePath.exactOptional(),
   openWithoutKey: z.boolean().default(false),
 });
 
-const ollama = closed({
+const ollama = strictObject({
   find: z.boolean().exactOptional(),
 });
 
-const metrics = closed({
+const metrics = strictObject({
   workerPort: count(0, 65_535).exactOptional(),
 });
 
@@ -196,7 +196,7 @@ function providerSchema([first, ...others]: ConfigurableKinds) {
 
 /** Made when a process starts, of the kinds of providers that it has. */
 export function configurationFile(kinds: ConfigurableKinds) {
-  return closed({
+  return strictObject({
     $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
     brand: brand
       .prefault({})
@@ -215,11 +215,11 @@ export function configurationFile(kinds: ConfigurableKinds) {
       .describe(
         'Whether an Ollama is looked for at the start, and its models listed free of charge: with npm start, or where OLLAMA_HOST is set, unless this says otherwise.',
       ),
-    rpc: closed({ networks: z.record(name, rpcNetwork).default({}) })
+    rpc: strictObject({ networks: z.record(name, rpcNetwork).default({}) })
       .prefault({})
       .describe('Blockchain nodes by network.'),
     x402: x402.prefault({}).describe('Networks on which wallets sign in and pay.'),
-    fetch: closed({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
+    fetch: strictObject({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
       .prefault({})
       .describe("host:port pairs on a private network that users' URLs may name."),
     search: search

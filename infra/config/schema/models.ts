@@ -4,7 +4,7 @@ import { MODEL_SIZES } from '../../../domain/catalogue/model.ts';
 import { EVALUATION_METHODS } from '../../../domain/decisions/evaluation.ts';
 import { MAX_LABELS } from '../../../domain/decisions/question.ts';
 import { videoPrice } from './pricing.ts';
-import { closed, count, modelId, name, text } from './primitives.ts';
+import { strictObject, count, modelId, name, text } from './primitives.ts';
 import {
   asrSpec,
   decisionSpec,
@@ -35,7 +35,7 @@ const common = {
 const size = z.enum(MODEL_SIZES).exactOptional();
 
 /** How a decision model finds its probabilities; the defaults are in domain/decisions/evaluation.ts. */
-const evaluation = closed({
+const evaluation = strictObject({
   method: z
     .enum(EVALUATION_METHODS)
     .exactOptional()
@@ -53,7 +53,7 @@ const evaluation = closed({
 }).exactOptional();
 
 /** How the provider counts media in a prompt; the defaults are in domain/text/promptSize.ts. */
-const mediaTokens = closed({
+const mediaTokens = strictObject({
   pixelsPerToken: count(1, 1_000_000)
     .exactOptional()
     .describe('Pixels of a picture that make a token. Default 500.'),
@@ -75,20 +75,20 @@ const imageUse = z
   .describe('It takes the background off a picture. Default: it makes pictures from words.');
 
 export const model = z.discriminatedUnion('type', [
-  closed({ ...common, type: z.literal('text'), size, mediaTokens, spec: textSpec }),
-  closed({ ...common, type: z.literal('embedding'), size, spec: embeddingSpec }),
-  closed({ ...common, type: z.literal('decision'), evaluation, spec: decisionSpec }),
-  closed({ ...common, type: z.literal('image'), imageUse, spec: imageSpec }),
-  closed({ ...common, type: z.literal('inpaint'), spec: inpaintSpec }),
-  closed({ ...common, type: z.literal('upscale'), spec: upscaleSpec }),
-  closed({ ...common, type: z.literal('asr'), spec: asrSpec }),
-  closed({ ...common, type: z.literal('tts'), spec: ttsSpec }),
-  closed({
+  strictObject({ ...common, type: z.literal('text'), size, mediaTokens, spec: textSpec }),
+  strictObject({ ...common, type: z.literal('embedding'), size, spec: embeddingSpec }),
+  strictObject({ ...common, type: z.literal('decision'), evaluation, spec: decisionSpec }),
+  strictObject({ ...common, type: z.literal('image'), imageUse, spec: imageSpec }),
+  strictObject({ ...common, type: z.literal('inpaint'), spec: inpaintSpec }),
+  strictObject({ ...common, type: z.literal('upscale'), spec: upscaleSpec }),
+  strictObject({ ...common, type: z.literal('asr'), spec: asrSpec }),
+  strictObject({ ...common, type: z.literal('tts'), spec: ttsSpec }),
+  strictObject({
     ...common,
     type: z.literal('music'),
     spec: z.discriminatedUnion('voice_changer', [voiceChangerSpec, musicSpec]),
   }),
-  closed({
+  strictObject({
     ...common,
     type: z.literal('video'),
     price: videoPrice,

@@ -1,8 +1,8 @@
 /** `spec.pricing` by type of model: the shapes that `GET /models` shows; every leaf is a price in USD and diem. */
 import { z } from 'zod';
-import { amount, closed, count, price } from './primitives.ts';
+import { amount, strictObject, count, price } from './primitives.ts';
 
-const qualityTier = closed({
+const qualityTier = strictObject({
   low: price.exactOptional(),
   medium: price.exactOptional(),
   high: price.exactOptional(),
@@ -10,7 +10,7 @@ const qualityTier = closed({
 
 const byResolution = z.record(z.string().min(1).max(32), price);
 const byQuality = z.record(z.string().min(1).max(32), qualityTier);
-const upscaleFactors = closed({ '2x': price, '4x': price });
+const upscaleFactors = strictObject({ '2x': price, '4x': price });
 
 const tokenRates = {
   input: price,
@@ -27,14 +27,14 @@ const tokenRates = {
 };
 
 /** Text and decision models: per million tokens. */
-export const tokenPricing = closed({
+export const tokenPricing = strictObject({
   ...tokenRates,
-  extended: closed({ context_token_threshold: count(1, 1_000_000_000), ...tokenRates }).exactOptional(),
+  extended: strictObject({ context_token_threshold: count(1, 1_000_000_000), ...tokenRates }).exactOptional(),
 });
 
-export const embeddingPricing = closed({ input: price, output: price.exactOptional() });
+export const embeddingPricing = strictObject({ input: price, output: price.exactOptional() });
 
-export const imagePricing = closed({
+export const imagePricing = strictObject({
   generation: price.exactOptional(),
   resolutions: byResolution.exactOptional(),
   quality: byQuality.exactOptional(),
@@ -43,21 +43,21 @@ export const imagePricing = closed({
   error: 'exactly one of "generation" and "resolutions"',
 });
 
-export const upscalePricing = closed({ generation: price.exactOptional(), upscale: upscaleFactors });
+export const upscalePricing = strictObject({ generation: price.exactOptional(), upscale: upscaleFactors });
 
-export const inpaintPricing = closed({
+export const inpaintPricing = strictObject({
   inpaint: price,
   resolutions: byResolution.exactOptional(),
   quality: byQuality.exactOptional(),
-  inputImages: closed({ included: count(0, 1000), additional: price }).exactOptional(),
+  inputImages: strictObject({ included: count(0, 1000), additional: price }).exactOptional(),
 });
 
 /** Per million characters. */
-export const ttsPricing = closed({ input: price });
+export const ttsPricing = strictObject({ input: price });
 
-export const asrPricing = closed({ per_audio_second: price });
+export const asrPricing = strictObject({ per_audio_second: price });
 
-const durationTier = closed({
+const durationTier = strictObject({
   usd: amount,
   diem: amount,
   min_seconds: count(0, 86_400).exactOptional(),
@@ -73,13 +73,13 @@ const wholeMinutes = seconds.refine(
 const atLeastOne = (tiers: Record<string, unknown>) => Object.keys(tiers).length > 0;
 
 /** Voice changers: everything up to a ceiling of whole minutes costs that tier's price. */
-export const voiceChangerPricing = closed({
+export const voiceChangerPricing = strictObject({
   durations: z.record(wholeMinutes, durationTier).refine(atLeastOne, 'at least one tier'),
 });
 
 const MUSIC_UNITS = ['generation', 'durations', 'per_second', 'per_thousand_characters'] as const;
 
-export const musicPricing = closed({
+export const musicPricing = strictObject({
   generation: price.exactOptional(),
   durations: z.record(seconds, durationTier).refine(atLeastOne, 'at least one tier').exactOptional(),
   per_second: price.exactOptional(),
@@ -98,14 +98,14 @@ const byHeight = z
   .refine(atLeastOne, 'at least one height with its price');
 
 /** Video has no price in the catalogue: it stands beside the spec and is told by the quote route. */
-export const videoPrice = closed({
+export const videoPrice = strictObject({
   perSecond: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),
   perGeneration: videoResolutions
     .exactOptional()
     .describe('By resolution; `any` for all that are not named.'),
   perOutputSecond: byHeight.exactOptional().describe('By the height of the output: each key up to itself.'),
   silent: videoResolutions.exactOptional().describe('Instead, where an order asks for no sound track.'),
-  highFrameRate: closed({ above: z.number().min(1).max(240), factor: z.number().min(1).max(100) })
+  highFrameRate: strictObject({ above: z.number().min(1).max(240), factor: z.number().min(1).max(100) })
     .exactOptional()
     .describe('Of `perOutputSecond`: above this frame rate the price is multiplied.'),
 }).refine((entry) => VIDEO_UNITS.filter((unit) => entry[unit] !== undefined).length === 1, {

@@ -8,7 +8,7 @@ import type { ProviderKind } from '../../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
 
 /** An object without further keys; an unknown key is answered with the list of known ones. */
-export function closed<Shape extends z.ZodRawShape>(shape: Shape) {
+export function strictObject<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape).join(', ');
   return z.strictObject(shape, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? `only ${known}` : undefined),
@@ -88,12 +88,12 @@ export const amount = z
   .refine(isWholeNano, 'an amount with at most 9 decimals');
 
 /** What something costs when paid in USD (or bundled credit) and when paid in diem. */
-export const price = closed({ usd: amount, diem: amount }).meta({
+export const price = strictObject({ usd: amount, diem: amount }).meta({
   id: 'price',
   description: 'In whole units: USD (or bundled credit), and diem.',
 });
 
-export const timeouts = closed({
+export const timeouts = strictObject({
   connectMs: milliseconds.exactOptional(),
   firstByteMs: milliseconds.exactOptional(),
   idleMs: milliseconds.exactOptional(),

@@ -15,7 +15,7 @@ import {
   upscalePricing,
   voiceChangerPricing,
 } from './pricing.ts';
-import { amount, closed, count, modelId, text } from './primitives.ts';
+import { amount, strictObject, count, modelId, text } from './primitives.ts';
 
 const flag = z.boolean().exactOptional();
 const words = z.array(text(64)).max(256);
@@ -40,7 +40,7 @@ const common = {
   traits: optionalWords,
   model_sets: optionalWords,
   regionRestrictions: optionalWords,
-  deprecation: closed({
+  deprecation: strictObject({
     autoRemap: z.boolean(),
     date: isoDate,
     removesAt: isoDate,
@@ -51,7 +51,7 @@ const common = {
 
 const tokens = count(1, 100_000_000);
 
-const capabilities = closed({
+const capabilities = strictObject({
   optimizedForCode: flag,
   supportsAudioInput: flag,
   supportsE2EE: flag,
@@ -73,9 +73,9 @@ const capabilities = closed({
   maxVideos: count(0, 1000).exactOptional(),
 });
 
-const defaultNumber = closed({ default: z.number().min(-1000).max(1000) }).exactOptional();
+const defaultNumber = strictObject({ default: z.number().min(-1000).max(1000) }).exactOptional();
 
-export const textSpec = closed({
+export const textSpec = strictObject({
   ...common,
   availableContextTokens: tokens,
   maxCompletionTokens: tokens.exactOptional(),
@@ -90,7 +90,7 @@ export const textSpec = closed({
         `measured by the last answers of the model, ${DEFAULT_TOKENS_PER_SECOND} until there are enough.`,
     ),
   capabilities: capabilities.exactOptional(),
-  constraints: closed({
+  constraints: strictObject({
     temperature: defaultNumber,
     top_p: defaultNumber,
     frequency_penalty: defaultNumber,
@@ -100,14 +100,14 @@ export const textSpec = closed({
   pricing: tokenPricing,
 });
 
-export const decisionSpec = closed({
+export const decisionSpec = strictObject({
   ...common,
   maxStateTokens: tokens.exactOptional(),
   maxTotalTokens: tokens.exactOptional(),
   pricing: tokenPricing,
 });
 
-export const embeddingSpec = closed({
+export const embeddingSpec = strictObject({
   ...common,
   embeddingDimensions: count(1, 100_000).exactOptional(),
   maxInputTokens: tokens.exactOptional(),
@@ -122,14 +122,14 @@ const resolutionChoice = {
   defaultQuality: quality.exactOptional(),
 };
 
-export const imageSpec = closed({
+export const imageSpec = strictObject({
   ...common,
   supportsStyleReferences: flag,
   supportsWebSearch: flag,
   supportsOptimizePromptThinking: flag,
-  constraints: closed({
+  constraints: strictObject({
     promptCharacterLimit: count(1, 1_000_000).exactOptional(),
-    steps: closed({ default: count(0, 1000), max: count(0, 1000) }).exactOptional(),
+    steps: strictObject({ default: count(0, 1000), max: count(0, 1000) }).exactOptional(),
     widthHeightDivisor: count(1, 1024).exactOptional(),
     aspectRatios: optionalWords,
     defaultAspectRatio: optionalText,
@@ -140,12 +140,12 @@ export const imageSpec = closed({
   pricing: imagePricing,
 });
 
-export const upscaleSpec = closed({ ...common, pricing: upscalePricing });
+export const upscaleSpec = strictObject({ ...common, pricing: upscalePricing });
 
-export const inpaintSpec = closed({
+export const inpaintSpec = strictObject({
   ...common,
-  capabilities: closed({ maxInputImages: count(1, 100).exactOptional() }).exactOptional(),
-  constraints: closed({
+  capabilities: strictObject({ maxInputImages: count(1, 100).exactOptional() }).exactOptional(),
+  constraints: strictObject({
     aspectRatios: optionalWords,
     promptCharacterLimit: count(1, 1_000_000).exactOptional(),
     combineImages: flag,
@@ -156,16 +156,16 @@ export const inpaintSpec = closed({
   pricing: inpaintPricing,
 });
 
-export const asrSpec = closed({ ...common, pricing: asrPricing });
+export const asrSpec = strictObject({ ...common, pricing: asrPricing });
 
-export const ttsSpec = closed({
+export const ttsSpec = strictObject({
   ...common,
   voices: optionalWords,
   default_voice: optionalText,
   supported_formats: optionalWords,
   default_format: optionalText,
   supports_custom_voice_id: flag,
-  voice_cloning: closed({
+  voice_cloning: strictObject({
     mode: z.enum(['zero_shot', 'persistent']),
     accepted_formats: words,
     min_sample_seconds: z.number().min(0).max(3600),
@@ -176,7 +176,7 @@ export const ttsSpec = closed({
 
 const speed = amount.max(100).exactOptional();
 
-export const musicSpec = closed({
+export const musicSpec = strictObject({
   ...common,
   voice_changer: z.literal(false).exactOptional(),
   supports_lyrics: flag,
@@ -204,7 +204,7 @@ export const musicSpec = closed({
   pricing: musicPricing,
 });
 
-export const voiceChangerSpec = closed({
+export const voiceChangerSpec = strictObject({
   ...common,
   voice_changer: z.literal(true),
   accepted_audio_formats: z.array(z.enum(AUDIO_FORMATS)).min(1).max(AUDIO_FORMATS.length),
@@ -220,9 +220,9 @@ export const voiceChangerSpec = closed({
   error: 'one of the voices listed in "voices"',
 });
 
-export const videoSpec = closed({
+export const videoSpec = strictObject({
   ...common,
-  constraints: closed({
+  constraints: strictObject({
     model_type: z.enum(['text-to-video', 'image-to-video', 'video']),
     durations: words.min(1),
     resolutions: words,
@@ -236,7 +236,7 @@ export const videoSpec = closed({
     reference_image_min_short_side_pixels: count(1, 100_000).exactOptional(),
     reference_image_min_aspect_ratio: amount.exactOptional(),
     reference_image_max_aspect_ratio: amount.exactOptional(),
-    topaz: closed({
+    topaz: strictObject({
       models: words.min(1),
       sliders: optionalWords,
       selects: optionalWords,
@@ -251,7 +251,7 @@ const need = z.enum(['required', 'optional', 'none']).exactOptional();
 const most = count(0, 100).exactOptional();
 
 /** What a video model takes beside what its constraints say. */
-export const videoInputs = closed({
+export const videoInputs = strictObject({
   prompt: need,
   image: need,
   video: need,

@@ -17,7 +17,7 @@ import type {
 } from '../../shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
-import { garbage, inOurWords, isFields } from '../../shared/textFailures.ts';
+import { garbageFailure, translateFailures, isFields } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { serviceAddress } from '../elevenlabs.ts';
@@ -51,18 +51,18 @@ export function createElevenLabsMedia(options: ElevenLabsMediaOptions): ElevenLa
   };
   return {
     speak: (order, { signal }) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const { call, custom } = speechCall(order);
         const reply = await post({ ...call, maxBytes: MAX_SPEECH_BYTES, signal }, custom);
         return await openSpeech(reply, order.format);
       }),
     transcribe: (order, { signal }) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const call = { ...transcriptionCall(order), maxBytes: MAX_TRANSCRIPT_BYTES, signal };
         return readTranscript(await jsonOf(await post(call)), order);
       }),
     cloneVoice: (sample, { signal }) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const call = { ...cloneCall(sample), maxBytes: MAX_VOICE_BYTES, signal };
         return readVoice(await jsonOf(await post(call)));
       }),
@@ -97,9 +97,9 @@ function transcriptionCall(order: TranscriptionOrder): Pick<ServicePost, 'path' 
 }
 
 function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Transcript {
-  if (!isFields(json) || typeof json.text !== 'string') throw garbage('no transcript');
+  if (!isFields(json) || typeof json.text !== 'string') throw garbageFailure('no transcript');
   if (!timestamps) return { text: json.text };
-  if (!Array.isArray(json.words)) throw garbage('no times');
+  if (!Array.isArray(json.words)) throw garbageFailure('no times');
   const words = json.words.flatMap((entry: unknown) => {
     // Between two words there is one of the type "spacing".
     if (isFields(entry) && entry.type !== 'word') return [];
@@ -117,8 +117,8 @@ function cloneCall({ recording }: VoiceSample): Pick<ServicePost, 'path' | 'mult
 }
 
 function readVoice(json: unknown): string {
-  if (!isFields(json) || typeof json.voice_id !== 'string') throw garbage('no voice');
-  if (pathVoice(json.voice_id)?.id !== json.voice_id) throw garbage('a voice without a usable id');
+  if (!isFields(json) || typeof json.voice_id !== 'string') throw garbageFailure('no voice');
+  if (pathVoice(json.voice_id)?.id !== json.voice_id) throw garbageFailure('a voice without a usable id');
   if (json.requires_verification === true) {
     const message = 'The speaker has to confirm the voice to the service before it can be used.';
     throw new UpstreamFailure({ reason: 'refused', detail: 'the voice requires verification', message });

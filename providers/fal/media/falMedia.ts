@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import { allOrNone, failureOfOutcome, operationsOf } from '../../shared/mediaFailures.ts';
+import { allOrFirstFailure, failureOfOutcome, operationsOf } from '../../shared/mediaFailures.ts';
 import { fetchImages, fetchSpeech, orderedPictures } from '../../shared/mediaOutputs.ts';
 import type {
   Cutout,
@@ -19,7 +19,7 @@ import type {
   VoiceSample,
 } from '../../shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
-import { garbage } from '../../shared/textFailures.ts';
+import { garbageFailure } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
 import { waitFor } from '../../shared/waitFor.ts';
 import { createFalQueue, type FalOrder } from '../queue.ts';
@@ -147,7 +147,7 @@ async function runOrder(service: FalService, order: FalOrder, signal: AbortSigna
 async function oneImage(service: FalService, order: FalOrder, context: MediaCallContext): Promise<MadeImage> {
   const images = readImages(await runOrder(service, order, context.signal));
   const [made] = await fetchAll(service, images.slice(0, 1), context);
-  if (made === undefined) throw garbage('the result names no picture');
+  if (made === undefined) throw garbageFailure('the result names no picture');
   return made;
 }
 
@@ -172,7 +172,7 @@ async function store(
   { role, files }: StoredFiles,
   context: MediaCallContext,
 ): Promise<string[]> {
-  return await allOrNone(
+  return await allOrFirstFailure(
     files.map(({ path, contentType }, index) => async (signal: AbortSignal) => {
       const { size: sizeBytes } = await stat(path);
       const answer = await upload(storage, { role, index, path, contentType, sizeBytes }, signal);

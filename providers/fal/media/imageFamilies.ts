@@ -3,7 +3,7 @@
  * libs/client/src/types/endpoints.ts, version of August 2026) and the pages of the models.
  */
 import type { ImageFormat } from '../../../domain/images/images.ts';
-import { longestFitting } from '../service.ts';
+import { longestPrefixRow } from '../service.ts';
 
 type Option =
   | 'negative_prompt'
@@ -149,5 +149,5 @@ const FAMILIES: Readonly<Record<string, FalImageFamily>> = {
 };
 
 export function imageFamilyOf(endpoint: string): FalImageFamily {
-  return longestFitting(FAMILIES, endpoint) ?? DIFFUSION;
+  return longestPrefixRow(FAMILIES, endpoint) ?? DIFFUSION;
 }

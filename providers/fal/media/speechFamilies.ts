@@ -2,7 +2,7 @@
 import { languageName } from '../../shared/languageNames.ts';
 import type { SpeechOrder } from '../../shared/mediaProvider.ts';
 import { definedFields, type Fields } from '../../shared/textFailures.ts';
-import { longestFitting } from '../service.ts';
+import { longestPrefixRow } from '../service.ts';
 
 /** Who says it: a voice that the model has, or a sample under this address. */
 type FalSpeechWriter = (order: SpeechOrder, voice: { name?: string; sampleUrl?: string }) => Fields;
@@ -118,7 +118,7 @@ const FAMILIES: Readonly<Record<string, SpeechFamily>> = {
 };
 
 function familyOf(endpoint: string): SpeechFamily {
-  return longestFitting(FAMILIES, endpoint) ?? { write: plain };
+  return longestPrefixRow(FAMILIES, endpoint) ?? { write: plain };
 }
 
 export function cloningOf(endpoint: string): SpeechFamily['cloning'] {

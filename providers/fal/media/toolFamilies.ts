@@ -3,14 +3,14 @@
  * imageFamilies.ts.
  */
 import type { Enlargement, TranscriptionOrder } from '../../shared/mediaProvider.ts';
-import { longestFitting } from '../service.ts';
+import { longestPrefixRow } from '../service.ts';
 
 type FixedFields = Readonly<Record<string, string | number | boolean>>;
 
 const CUTTERS: Readonly<Record<string, FixedFields>> = { 'fal-ai/birefnet': { output_format: 'png' } };
 
 export function cutoutInput(endpoint: string, url: string): Record<string, unknown> {
-  return { image_url: url, ...longestFitting(CUTTERS, endpoint) };
+  return { image_url: url, ...longestPrefixRow(CUTTERS, endpoint) };
 }
 
 interface Enlarger {
@@ -42,7 +42,7 @@ export function enlargeInput(
   { upstreamModel, scale, creativity }: Pick<Enlargement, 'upstreamModel' | 'scale' | 'creativity'>,
   url: string,
 ): Record<string, unknown> {
-  const family = longestFitting(ENLARGERS, upstreamModel) ?? ENLARGER;
+  const family = longestPrefixRow(ENLARGERS, upstreamModel) ?? ENLARGER;
   return {
     image_url: url,
     ...family.fixed,
@@ -87,7 +87,7 @@ const TRANSCRIBERS: Readonly<Record<string, FalTranscriber>> = {
 const TRANSCRIBER: FalTranscriber = { language: 'language', chunks: 'segments' };
 
 export function transcriberOf(endpoint: string): FalTranscriber {
-  return longestFitting(TRANSCRIBERS, endpoint) ?? TRANSCRIBER;
+  return longestPrefixRow(TRANSCRIBERS, endpoint) ?? TRANSCRIBER;
 }
 
 export function transcriptionInput(

@@ -56,7 +56,7 @@ function playable(path: string): string[] {
 }
 
 function h264(size: PixelSize): string[] {
-  const rate = String(Math.ceil(mostBitsPerSecond(size)));
+  const rate = String(Math.ceil(maxBitsPerSecond(size)));
   return [
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '19', '-pix_fmt', 'yuv420p'],
     ...['-maxrate', rate, '-bufsize', rate],
@@ -75,6 +75,6 @@ export function prores(path: string): string[] {
 }
 
 /** Far above what a picture needs at this quality: it only bounds the file. */
-export function mostBitsPerSecond({ width, height }: PixelSize): number {
+export function maxBitsPerSecond({ width, height }: PixelSize): number {
   return 2_000_000 + width * height * 12;
 }

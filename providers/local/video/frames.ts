@@ -36,11 +36,11 @@ export function frameSize(
   const short = SHORT_SIDES[resolution as keyof typeof SHORT_SIDES];
   const long = Math.min(short * Math.max(ratio, 1 / ratio), short * MAX_RATIO);
   return ratio >= 1
-    ? { width: even(long), height: even(long / ratio) }
-    : { width: even(long * ratio), height: even(long) };
+    ? { width: toEven(long), height: toEven(long / ratio) }
+    : { width: toEven(long * ratio), height: toEven(long) };
 }
 
 /** Chroma has one sample for two pixels. */
-export function even(pixels: number): number {
+export function toEven(pixels: number): number {
   return Math.max(2, Math.round(pixels / 2) * 2);
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { CallContext, Outcome, VideoRequest } from '../../shared/provider.ts';
 import { mediumInput } from '../ffmpegOptions.ts';
-import { BEFORE_INPUTS, mostBitsPerSecond, mp4OfParts, mp4Part } from './encoding.ts';
+import { BEFORE_INPUTS, maxBitsPerSecond, mp4OfParts, mp4Part } from './encoding.ts';
 import { FRAMES_PER_SECOND } from './frames.ts';
 import { type Part, planVideo, type VideoPlan } from './plan.ts';
-import { refused, run } from './run.ts';
+import { refusedOutcome, runConversion } from './runConversion.ts';
 
 const START_MS = 60_000;
 /** Several times what a slow core needs: it ends what hangs, not what is slow. */
@@ -27,7 +27,7 @@ export async function makeVideo(
 ): Promise<Outcome> {
   const pathOf = (name: string) => join(context.workFolder, name);
   const plan = planVideo(request, pathOf);
-  if (typeof plan === 'string') return refused(plan);
+  if (typeof plan === 'string') return refusedOutcome(plan);
   const path = pathOf('output.mp4');
   const list = { path: pathOf('parts.txt'), text: listOf(plan.parts) };
   await Promise.all([...plan.files, list].map((file) => writeFile(file.path, file.text)));
@@ -38,7 +38,7 @@ export async function makeVideo(
     const limits = { timeoutMs: left, maxFileBytes: mostBytes(plan.size, step.frames) };
     const isWhole = (written: { frames: number }) => written.frames === step.frames;
     const conversion = { ffmpegPath, arguments: step.arguments, ...limits };
-    const failure = await run(conversion, { context, isWhole });
+    const failure = await runConversion(conversion, { context, isWhole });
     if (failure !== undefined) return failure;
   }
   return { status: 'done', output: { path, contentType: 'video/mp4' } };
@@ -50,7 +50,7 @@ function timeoutMs({ frames, size }: VideoPlan): number {
 }
 
 function mostBytes(size: VideoPlan['size'], frames: number): number {
-  return Math.ceil((frames / FRAMES_PER_SECOND + 2) * mostBitsPerSecond(size) * 0.25);
+  return Math.ceil((frames / FRAMES_PER_SECOND + 2) * maxBitsPerSecond(size) * 0.25);
 }
 
 function partName(index: number): string {

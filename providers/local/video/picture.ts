@@ -5,7 +5,7 @@
  */
 import type { CameraPoint } from '../../../domain/generation/videoOrder.ts';
 import type { PixelSize } from '../../shared/imageSizes.ts';
-import { even, FRAMES_PER_SECOND } from './frames.ts';
+import { toEven, FRAMES_PER_SECOND } from './frames.ts';
 import type { Shot } from './shots.ts';
 
 /** Where the camera is at a frame of its shot; from one to the next it moves evenly. */
@@ -52,7 +52,7 @@ export function pictureClip({ picture, size, frames, stops }: PictureClip): stri
 }
 
 function fitted(ratio: number, { width, height }: PixelSize): PixelSize {
-  return { width: even(Math.min(width, height * ratio)), height: even(Math.min(height, width / ratio)) };
+  return { width: toEven(Math.min(width, height * ratio)), height: toEven(Math.min(height, width / ratio)) };
 }
 
 /** The filter that shows what the camera sees on a canvas that is `reach` times the frame. */

@@ -53,7 +53,7 @@ function titledPart(clip: TitledClip): Pick<VideoPlan, 'parts' | 'files'> {
 
 function soundOf({ media, prompt = '' }: VideoRequest, seconds: number) {
   const track = media.find(({ role }) => role === 'audio');
-  return track === undefined ? { chain: chord(prompt, seconds) } : { track, chain: givenSound(1, seconds) };
+  return track === undefined ? { chain: chord(prompt, seconds) } : { track, chain: sourceSoundFilter(1, seconds) };
 }
 
 function picturesOf({ media, keyframes = [], cameraTrajectory }: VideoRequest): Pictures | string {
@@ -104,7 +104,7 @@ const MIN_ROOT_HZ = 110;
 const AMPLITUDE = 0.05;
 
 /** Ends in `[sound]`, exactly so long. `input` is read again from its start when it is shorter: its reader loops. */
-function givenSound(input: number, seconds: number): string {
+function sourceSoundFilter(input: number, seconds: number): string {
   return `[${input}:a:0]aresample=${RATE},${finished(seconds, 0.03)}`;
 }
 

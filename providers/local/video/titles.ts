@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import { FONT_PATH, shippedFont } from './fontWidths.ts';
-import { even, FRAMES_PER_SECOND } from './frames.ts';
+import { toEven, FRAMES_PER_SECOND } from './frames.ts';
 
 export interface TextFile {
   path: string;
@@ -51,7 +51,7 @@ function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'f
     (at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`,
   );
   // Painted in small, which is less work and looks the same.
-  const small = `${even(size.width / 4)}x${even(size.height / 4)}`;
+  const small = `${toEven(size.width / 4)}x${toEven(size.height / 4)}`;
   const options = [
     `s=${small}`,
     `r=${FRAMES_PER_SECOND}`,

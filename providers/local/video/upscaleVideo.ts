@@ -6,9 +6,9 @@ import type { Progress } from '../../../engines/media/progress.ts';
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../shared/provider.ts';
 import { mediumInput } from '../ffmpegOptions.ts';
-import { BEFORE_INPUTS, mostBitsPerSecond, mp4, prores } from './encoding.ts';
-import { even } from './frames.ts';
-import { refused, run } from './run.ts';
+import { BEFORE_INPUTS, maxBitsPerSecond, mp4, prores } from './encoding.ts';
+import { toEven } from './frames.ts';
+import { refusedOutcome, runConversion } from './runConversion.ts';
 
 /** How pixels are made out of pixels, by the name of the enhancement model. */
 export const SCALERS = {
@@ -42,9 +42,9 @@ export async function upscaleVideo(
   context: CallContext,
 ): Promise<Outcome> {
   const source = request.media.find(({ role }) => role === 'video');
-  if (source === undefined) return refused('video_url is required.');
+  if (source === undefined) return refusedOutcome('video_url is required.');
   const plan = planUpscale(request.upscale, source);
-  if (typeof plan === 'string') return refused(plan);
+  if (typeof plan === 'string') return refusedOutcome(plan);
   const { name, contentType } = OUTPUTS[plan.format];
   const path = join(context.workFolder, name);
   const conversion = {
@@ -57,7 +57,7 @@ export async function upscaleVideo(
     timeoutMs: START_MS + Math.ceil(plan.megapixels * MS_PER_MEGAPIXEL),
     maxFileBytes: mostBytes(plan),
   };
-  const failure = await run(conversion, { context, isWhole: (written) => isWhole(plan, source, written) });
+  const failure = await runConversion(conversion, { context, isWhole: (written) => isWhole(plan, source, written) });
   return failure ?? { status: 'done', output: { path, contentType } };
 }
 
@@ -65,7 +65,7 @@ function mostBytes({ format, megapixels, seconds, frames, size }: UpscalePlan): 
   const bytes =
     format === 'prores'
       ? megapixels * 1_000_000 + seconds * 192_000
-      : (Math.max(seconds, frames / FRAMES_OF_RATE) + 2) * mostBitsPerSecond(size) * 0.25;
+      : (Math.max(seconds, frames / FRAMES_OF_RATE) + 2) * maxBitsPerSecond(size) * 0.25;
   return Math.ceil(bytes) + 4_000_000;
 }
 
@@ -105,7 +105,7 @@ export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan
   if (format === 'prores' && order.h264Output === true) {
     return 'h264_output and output_format prores exclude each other.';
   }
-  const size = { width: even(width * order.factor), height: even(height * order.factor) };
+  const size = { width: toEven(width * order.factor), height: toEven(height * order.factor) };
   const [short, long] = [Math.min(size.width, size.height), Math.max(size.width, size.height)];
   if (short > MAX_SHORT_SIDE || long > MAX_LONG_SIDE) {
     return `The output would be ${size.width}x${size.height}; at most ${MAX_LONG_SIDE}x${MAX_SHORT_SIDE} is made.`;
@@ -119,10 +119,10 @@ export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan
   }
   const isPaced = slowdown !== 1 || targetFps !== undefined;
   const pictures = [
-    ...cleaned(order),
+    ...cleaningFilters(order),
     ...(isPaced ? pace(slowdown, { rate, frames }) : []),
     `scale=${size.width}:${size.height}:flags=${SCALERS[scaler as keyof typeof SCALERS]}`,
-    ...finished(order),
+    ...finishingFilters(order),
     `format=${OUTPUTS[format].pixelFormat}`,
   ];
   const sound = ['aresample=48000:async=1:first_pts=0', ...Array(Math.log2(slowdown)).fill('atempo=0.5')];
@@ -138,7 +138,7 @@ function pace(slowdown: number, { rate, frames }: { rate: number; frames: number
 }
 
 /** Before it is enlarged: what must not become larger. */
-export function cleaned({ compression = 0, noise = 0, halo = 0 }: UpscaleOrder): string[] {
+export function cleaningFilters({ compression = 0, noise = 0, halo = 0 }: UpscaleOrder): string[] {
   const filter = compression > 0.5 ? 'strong' : 'weak';
   // The filter's own thresholds at a quarter, the strongest that keeps edges at 1.
   const [alpha, beta] = [0.04 + 0.24 * compression, 0.02 + 0.12 * compression].map(digits);
@@ -152,7 +152,7 @@ export function cleaned({ compression = 0, noise = 0, halo = 0 }: UpscaleOrder):
 }
 
 /** After it was enlarged. */
-export function finished({ recoverDetail = 0, sharp = 0, softness = 1, grain = 0 }: UpscaleOrder): string[] {
+export function finishingFilters({ recoverDetail = 0, sharp = 0, softness = 1, grain = 0 }: UpscaleOrder): string[] {
   return [
     ...(recoverDetail > 0 ? [`cas=strength=${digits(recoverDetail)}`] : []),
     ...(sharp > 0 ? [`unsharp=lx=5:ly=5:la=${digits(1.5 * sharp)}:cx=5:cy=5:ca=0`] : []),

@@ -12,7 +12,7 @@ import {
 } from '../../../infra/http/serviceHttp.ts';
 import type { MediaCallContext, MediaProvider, Speech, SpeechOrder } from '../../shared/mediaProvider.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
-import { garbage, inOurWords } from '../../shared/textFailures.ts';
+import { garbageFailure, translateFailures } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { type Dialect, dialectNameOf, dialectOf } from '../dialects.ts';
 import { errorIn, failureOfError, failureOfReply } from '../errorReply.ts';
@@ -44,20 +44,20 @@ export function createOpenAiMedia(options: OpenAiMediaOptions): OpenAiMedia {
   };
   return {
     makeImages: (order, context) =>
-      inOurWords(() => pictures(orderCall(order, dialect), { count: order.count, context })),
+      translateFailures(() => pictures(orderCall(order, dialect), { count: order.count, context })),
     editImage: (edit, context) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const [made] = await pictures(await editCall(edit, dialect), { count: 1, context });
-        if (made === undefined) throw garbage('no picture');
+        if (made === undefined) throw garbageFailure('no picture');
         return made;
       }),
     transcribe: (order, context) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const call = { ...transcriptionCall(order, dialectName), maxBytes: MAX_TRANSCRIPT_BYTES };
         return readTranscript(await jsonOf(await post(service, call, context)), order);
       }),
     speak: (order, context) =>
-      inOurWords(async () => {
+      translateFailures(async () => {
         const call = { ...speechCall(order, dialect), maxBytes: MAX_SPEECH_BYTES };
         return await speechOf(await post(service, call, context), order.format);
       }),
@@ -123,5 +123,5 @@ function speechCall(order: SpeechOrder, dialect: Dialect): Pick<ServicePost, 'pa
 async function speechOf(reply: ServiceReply, format: SpeechOrder['format']): Promise<Speech> {
   if (!(reply.headers['content-type'] ?? '').includes('json')) return await openSpeech(reply, format);
   const error = errorIn(await jsonOf(reply));
-  throw error === undefined ? garbage('JSON in place of audio') : failureOfError(error);
+  throw error === undefined ? garbageFailure('JSON in place of audio') : failureOfError(error);
 }

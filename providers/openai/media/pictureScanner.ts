@@ -3,7 +3,7 @@
  * What is left, a small JSON with the number of the picture in its place, is for an ordinary parser.
  */
 import { type FileHandle, open } from 'node:fs/promises';
-import { garbage } from '../../shared/textFailures.ts';
+import { garbageFailure } from '../../shared/textFailures.ts';
 
 export interface ScannedPicture {
   path: string;
@@ -57,7 +57,7 @@ export class PictureScanner {
 
   /** The rest as text. */
   end(): string {
-    if (this.picture !== undefined) throw garbage('a picture without an end');
+    if (this.picture !== undefined) throw garbageFailure('a picture without an end');
     return Buffer.concat(this.rest).toString('utf8');
   }
 
@@ -103,13 +103,13 @@ export class PictureScanner {
 
   private keep(bytes: Buffer): void {
     this.restBytes += bytes.length;
-    if (this.restBytes > MAX_REST_BYTES) throw garbage('the answer is too large');
+    if (this.restBytes > MAX_REST_BYTES) throw garbageFailure('the answer is too large');
     this.rest.push(bytes);
   }
 
   private async begin(): Promise<void> {
     const index = this.pictures.length;
-    if (index >= this.most) throw garbage('more pictures than were ordered');
+    if (index >= this.most) throw garbageFailure('more pictures than were ordered');
     const path = this.pathOf(index);
     this.keep(Buffer.from(String(index)));
     const file = await open(path, 'wx', 0o600);
@@ -142,10 +142,10 @@ export class PictureScanner {
     const bytes = Buffer.from(text, 'base64');
     // The decoder leaves out what is no digit and stops at the padding.
     const isWhole = !picture.ended && bytes.length === Math.floor((digits * 3) / 4) && digits % 4 !== 1;
-    if (!isWhole) throw garbage('a picture that is no base64');
+    if (!isWhole) throw garbageFailure('a picture that is no base64');
     picture.ended = padding > 0;
     this.pictureBytes += bytes.length;
-    if (this.pictureBytes > MAX_PICTURE_BYTES) throw garbage('the pictures are too large');
+    if (this.pictureBytes > MAX_PICTURE_BYTES) throw garbageFailure('the pictures are too large');
     if (picture.head.length < HEAD_BYTES) {
       picture.head = Buffer.concat([picture.head, bytes.subarray(0, HEAD_BYTES)]);
     }

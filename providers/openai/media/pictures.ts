@@ -11,7 +11,7 @@ import {
 import { readHead } from '../../shared/audioFile.ts';
 import { fetchOutput } from '../../shared/fetchOutput.ts';
 import type { MadeImage, MediaCallContext } from '../../shared/mediaProvider.ts';
-import { garbage, isFields, parseJson } from '../../shared/textFailures.ts';
+import { garbageFailure, isFields, parseJson } from '../../shared/textFailures.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 import { PictureScanner, type ScannedPicture } from './pictureScanner.ts';
 
@@ -32,7 +32,7 @@ export async function readPictures(reply: ServiceReply, awaited: ExpectedPicture
       await scanner.take(piece);
     }
     const entries = entriesOf(parseJson(scanner.end()), reply.status);
-    if (entries.length !== count) throw garbage(`${entries.length} pictures for ${count}`);
+    if (entries.length !== count) throw garbageFailure(`${entries.length} pictures for ${count}`);
     const made: MadeImage[] = [];
     for (const [index, entry] of entries.entries()) {
       made.push(await pictureOf(entry, { index, scanned: scanner.pictures, awaited }));
@@ -47,10 +47,10 @@ export async function readPictures(reply: ServiceReply, awaited: ExpectedPicture
 }
 
 function entriesOf(json: unknown, status: number): unknown[] {
-  if (json === undefined) throw garbage('the answer is no JSON', status);
+  if (json === undefined) throw garbageFailure('the answer is no JSON', status);
   const error = errorIn(json);
   if (error !== undefined) throw failureOfError(error);
-  if (!isFields(json) || !Array.isArray(json.data)) throw garbage('no pictures', status);
+  if (!isFields(json) || !Array.isArray(json.data)) throw garbageFailure('no pictures', status);
   return json.data;
 }
 
@@ -61,14 +61,14 @@ interface PicturePlace {
 }
 
 async function pictureOf(entry: unknown, { index, scanned, awaited }: PicturePlace): Promise<MadeImage> {
-  if (!isFields(entry)) throw garbage('a picture of another shape');
+  if (!isFields(entry)) throw garbageFailure('a picture of another shape');
   const { b64_json: base64, url } = entry;
   if (typeof base64 === 'string') {
     const picture = scanned[Number(base64)];
-    if (picture === undefined) throw garbage('a picture of another shape');
+    if (picture === undefined) throw garbageFailure('a picture of another shape');
     return { path: picture.path, contentType: typeOf(picture.head) };
   }
-  if (typeof url !== 'string') throw garbage('a picture of another shape');
+  if (typeof url !== 'string') throw garbageFailure('a picture of another shape');
   const path = join(awaited.context.workFolder, `fetched-${index}`);
   await awaited.fetchPicture(url, { path, context: awaited.context });
   return { path, contentType: typeOf(await readHead(path)) };
@@ -78,7 +78,7 @@ async function pictureOf(entry: unknown, { index, scanned, awaited }: PicturePla
 function typeOf(head: Buffer): string {
   const type = sniffImage(head);
   if (type === undefined || !TYPES.includes(type))
-    throw garbage(`${type ?? 'something else'} in place of a picture`);
+    throw garbageFailure(`${type ?? 'something else'} in place of a picture`);
   return type;
 }
 

@@ -1,7 +1,7 @@
 /** POST /audio/transcriptions. */
 import type { ServicePost } from '../../../infra/http/serviceHttp.ts';
 import type { Transcript, TranscriptionOrder } from '../../shared/mediaProvider.ts';
-import { garbage, isFields } from '../../shared/textFailures.ts';
+import { garbageFailure, isFields } from '../../shared/textFailures.ts';
 import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 import type { OpenAiDialect } from '../settings.ts';
@@ -33,7 +33,7 @@ export function transcriptionCall(
 export function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Transcript {
   const error = errorIn(json);
   if (error !== undefined) throw failureOfError(error);
-  if (!isFields(json) || typeof json.text !== 'string') throw garbage('no transcript');
+  if (!isFields(json) || typeof json.text !== 'string') throw garbageFailure('no transcript');
   if (!timestamps) return { text: json.text };
   const words = timed(json.words, 'word', (word, span) => ({ word, ...span }));
   const segments = timed(json.segments, 'text', (text, span) => ({ text, ...span }));
@@ -46,7 +46,7 @@ function timed<Entry>(
   make: (text: string, span: { start: number; end: number }) => Entry,
 ): Entry[] | undefined {
   if (entries === undefined || entries === null) return undefined;
-  if (!Array.isArray(entries)) throw garbage('times of another shape');
+  if (!Array.isArray(entries)) throw garbageFailure('times of another shape');
   return entries.flatMap((entry) => {
     const span = spanIn(entry);
     return span === undefined ? [] : [make(textIn(entry, field), span)];

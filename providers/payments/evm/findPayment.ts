@@ -5,7 +5,7 @@
 import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
-import { foundBy, type Sighting } from '../nodes/rpcNodes.ts';
+import { combineSightings, type Sighting } from '../nodes/rpcNodes.ts';
 import { type PaymentLookup, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
 import { findUse, type UseQuery } from './findUse.ts';
@@ -49,7 +49,7 @@ export async function findPayment(
   if (agreed !== undefined && 'usedBefore' in agreed.value) {
     throw new UsedBefore('the authorization was used, but no event says where');
   }
-  return foundBy(readings, payment, 'the authorization was used, but did not move what was signed');
+  return combineSightings(readings, payment, 'the authorization was used, but did not move what was signed');
 }
 
 async function readFrom(node: ChainNode, sought: UseQuery): Promise<EvmSighting> {

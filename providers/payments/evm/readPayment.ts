@@ -9,7 +9,7 @@ import {
   type PaymentRefusalCode,
   PaymentRefused,
   type PaymentRequirement,
-  refuse,
+  throwRefusal,
   type SignedPayment,
 } from '../paymentNetwork.ts';
 import { chainIdOf } from './chain.ts';
@@ -63,9 +63,9 @@ export async function readPayment(
       isSameAddress,
       amount,
     };
-    refuse(refuseAccepted(envelope.accepted, terms));
+    throwRefusal(refuseAccepted(envelope.accepted, terms));
   }
-  refuse(refuseAmount(amount, decimals));
+  throwRefusal(refuseAmount(amount, decimals));
   mustPayUs(authorization, settings);
   const nowS = BigInt(Math.floor(nowMs / 1000));
   mustBeNow(authorization, nowS);

@@ -130,7 +130,7 @@ export type Sighting<Place> =
  * What is believed of it: only what the nodes agree on says that it is final, wrong or gone; one that saw it while they do
  * not makes it pending. `reason`: why it is wrong where it is.
  */
-export function foundBy<Place>(
+export function combineSightings<Place>(
   { agreed, all }: Readings<Sighting<Place>>,
   { amount }: SignedPayment,
   reason: string,

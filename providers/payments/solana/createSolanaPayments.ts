@@ -41,7 +41,7 @@ export function createSolanaPayments(settings: PaymentNetworkSettings, tools: So
   const nodes = createRpcNodes({
     ...{ network, urls: settings.rpcUrls, allowPrivateNetwork: settings.allowPrivateNetwork },
     callTimeoutMs: tools.callTimeoutMs,
-    prove: (node) => mustBeChain(node, settings),
+    prove: (node) => requireChain(node, settings),
   });
   const offer = (amount: string, feePayer: string): PaymentRequirement => ({
     ...{ scheme: 'exact', network, amount, asset, payTo },
@@ -109,7 +109,7 @@ function feeKeyOf({ feePayerKeyEnv, payTo }: PaymentNetworkSettings, { secret }:
 }
 
 /** The right chain by its first block, and a token that is a dollar: other decimals would make a cent of five dollars. */
-export async function mustBeChain(
+export async function requireChain(
   node: ChainNode,
   { network, asset }: Pick<PaymentNetworkSettings, 'network' | 'asset'>,
 ): Promise<void> {

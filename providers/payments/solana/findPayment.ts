@@ -5,7 +5,7 @@
 import { isSignature } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
-import { foundBy, type RpcNodes, type Sighting } from '../nodes/rpcNodes.ts';
+import { combineSightings, type RpcNodes, type Sighting } from '../nodes/rpcNodes.ts';
 import type { PaymentLookup, SignedPayment } from '../paymentNetwork.ts';
 import { decodeWire, type PaymentTransaction } from './decodeTransaction.ts';
 import { type Transfer, transferIn } from './exactTransfer.ts';
@@ -61,7 +61,7 @@ export async function findPayment(
     isNamed: own !== undefined,
   };
   const readings = await nodes.readings((node) => readFrom(node, sought), signal);
-  return foundBy(readings, payment, 'the transaction is on the chain, but did not move what was signed');
+  return combineSightings(readings, payment, 'the transaction is on the chain, but did not move what was signed');
 }
 
 interface PaymentQuery {

@@ -6,7 +6,7 @@ import type { SettleOutcome, Settler, SettleTerms, SignedPayment } from '../paym
 import { type PaymentTransaction, toWire } from './decodeTransaction.ts';
 import { feeOf } from './exactTransfer.ts';
 import type { FeeKey } from './feeKey.ts';
-import { isKnown } from './readNode.ts';
+import { isSignatureKnown } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
 /** The name under which the network knows a payment of which `key` is the fee payer; undefined where it is not. */
@@ -69,7 +69,7 @@ async function send(node: ChainNode, wire: string, transaction: string): Promise
     const words = error instanceof Error ? error.message : '';
     if (!(error instanceof NodeRefused)) return { kind: 'unclear', words };
     // Refused since it is there already, or was handed in before and is over by now.
-    const known = await isKnown(node, transaction).catch(() => undefined);
+    const known = await isSignatureKnown(node, transaction).catch(() => undefined);
     if (known === undefined) return { kind: 'unclear', words };
     return { kind: known ? 'taken' : 'refused', words };
   }

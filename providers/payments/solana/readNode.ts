@@ -72,7 +72,7 @@ export async function readAccounts(
 }
 
 /** Why it would fail; null when it would pass. */
-export async function tryOut(node: ChainNode, wire: string): Promise<z.output<typeof fault>> {
+export async function simulateTransaction(node: ChainNode, wire: string): Promise<z.output<typeof fault>> {
   const options = {
     ...{ encoding: 'base64', commitment: 'confirmed' },
     ...{ sigVerify: false, replaceRecentBlockhash: false },
@@ -102,7 +102,7 @@ export async function readSignatures(
 }
 
 /** Whether the node knows it, in whatever block, also an old one. */
-export async function isKnown(node: ChainNode, signature: string): Promise<boolean> {
+export async function isSignatureKnown(node: ChainNode, signature: string): Promise<boolean> {
   const answer = await node.call('getSignatureStatuses', [[signature], { searchTransactionHistory: true }]);
   const { value } = checkAnswer(
     z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }),

@@ -3,7 +3,7 @@ import type { PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { refuseAmount } from '../../../domain/payments/topUpAmount.ts';
-import { type PaymentRequirement, refuse, type SignedPayment } from '../paymentNetwork.ts';
+import { type PaymentRequirement, throwRefusal, type SignedPayment } from '../paymentNetwork.ts';
 import { addressBytes, decodeTransaction, type PaymentTransaction, toWire } from './decodeTransaction.ts';
 import { readTransfer, refuseTransaction } from './exactTransfer.ts';
 import { isSignedBy } from './feeKey.ts';
@@ -48,9 +48,9 @@ export async function readPayment(
       extraToo: {},
       isSameAddress: Object.is,
     };
-    refuse(refuseAccepted(envelope.accepted, terms));
+    throwRefusal(refuseAccepted(envelope.accepted, terms));
   }
-  refuse(refuseAmount(amount, decimals));
+  throwRefusal(refuseAmount(amount, decimals));
   mustBeSigned(transaction);
   return {
     ...{ network, asset: mint, payTo, amount },

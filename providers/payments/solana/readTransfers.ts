@@ -4,7 +4,7 @@ import type { PaymentNetworkSettings } from '../../../domain/payments/networkSet
 import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
 import type { IncomingTransfer, TransferReader } from '../paymentNetwork.ts';
-import { mustBeChain } from './createSolanaPayments.ts';
+import { requireChain } from './createSolanaPayments.ts';
 import { decodeWire } from './decodeTransaction.ts';
 import { transferIn } from './exactTransfer.ts';
 import { tokenAccountOf } from './programs.ts';
@@ -25,7 +25,7 @@ export function createSolanaTransfers(settings: PaymentNetworkSettings): Transfe
   const { network, rpcUrls: urls, allowPrivateNetwork } = settings;
   const nodes = createRpcNodes({
     ...{ network, urls, allowPrivateNetwork, callTimeoutMs: CALL_TIMEOUT_MS },
-    prove: (node) => mustBeChain(node, settings),
+    prove: (node) => requireChain(node, settings),
   });
   return {
     read: (sinceSeconds, signal) => readTransfers({ nodes, settings, signal }, sinceSeconds),

@@ -11,7 +11,7 @@ import {
 import { readTransfer, type Transfer } from './exactTransfer.ts';
 import { isPlainMint, readTokenAccount } from './mint.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
-import { isBlockhashValid, readAccounts, tryOut } from './readNode.ts';
+import { isBlockhashValid, readAccounts, simulateTransaction } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
 type SolanaPaymentVerdict = 'good' | 'unpaid' | keyof typeof REFUSALS;
@@ -67,7 +67,7 @@ async function examine(node: ChainNode, examined: TransferTransaction): Promise<
   const [isValid, accounts, fault] = await Promise.all([
     isBlockhashValid(node, examined.blockhash, 'confirmed'),
     examineAccounts(node, examined),
-    tryOut(node, examined.wire),
+    simulateTransaction(node, examined.wire),
   ]);
   if (fault === 'AlreadyProcessed') return 'used';
   if (!isValid || fault === 'BlockhashNotFound') return 'expired';

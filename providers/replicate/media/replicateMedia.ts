@@ -16,7 +16,7 @@ import type {
   Transcript,
   TranscriptionOrder,
 } from '../../shared/mediaProvider.ts';
-import { garbage } from '../../shared/textFailures.ts';
+import { garbageFailure } from '../../shared/textFailures.ts';
 import { readTranscript } from '../../shared/transcripts.ts';
 import { waitFor } from '../../shared/waitFor.ts';
 import { addressMedia, type SentMedium, withAddresses } from '../mediaInputs.ts';
@@ -138,7 +138,7 @@ async function oneImage(
 ): Promise<MadeImage> {
   const urls = imageUrls(await run(service, order, context));
   const [made] = await fetchImages(service.outputs, { urls: urls.slice(0, 1), name: OUTPUT_NAME }, context);
-  if (made === undefined) throw garbage('the output names no picture');
+  if (made === undefined) throw garbageFailure('the output names no picture');
   return made;
 }
 
@@ -182,13 +182,13 @@ async function sent(
 /** Throws UpstreamFailure where there is none. */
 function imageUrls(output: unknown): string[] {
   const found = addressesOf(output);
-  if (found.length === 0) throw garbage('the output names no picture');
+  if (found.length === 0) throw garbageFailure('the output names no picture');
   return found;
 }
 
 function speechUrl(output: unknown): string {
   const found = inlineOf(output)[0] ?? outputAddress(output, 'audio');
-  if (found === undefined) throw garbage('the output names no recording');
+  if (found === undefined) throw garbageFailure('the output names no recording');
   return found;
 }
 

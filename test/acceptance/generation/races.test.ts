@@ -22,7 +22,7 @@ import {
 } from './orders.ts';
 import { expectNothingLeft, useWorld } from './world.ts';
 
-/** Where the tests arm a crash point of the worker (infra/points.ts). */
+/** Where the tests arm a failpoint of the worker (infra/failpoints.ts). */
 const POINTS = path.join(services().folder, `points-${randomInt(1e9)}`);
 writeFileSync(POINTS, '');
 const world = useWorld({ FAREBOX_TEST_POINT: `@${POINTS}` });

@@ -70,7 +70,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'a test network beside a real one': 'the test network %s beside a real one',
     'a chain with deep reorganisations': 'networks that fit together are taken, addresses in one spelling',
   }),
-  ...inFile('api/auth/signInDoor.test.ts', {
+  ...inFile('api/auth/signInThrottle.test.ts', {
     'sign-ins of contracts from two addresses':
       'two addresses that ask for all places leave some to the others',
     'well-formed keys that nobody has':

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
 import { readRaw } from '../../../api/body/readBody.ts';
 import { readMultipart } from '../../../api/body/readMultipart.ts';
-import { lingerOver } from '../../../api/server/linger.ts';
+import { drainRequestBody } from '../../../api/server/drainRequestBody.ts';
 import { turnGuard } from '../../../api/server/turnGuard.ts';
 
 const CONNECTIONS = 20;
@@ -43,7 +43,7 @@ const READERS: [string, Read, string][] = [
   [
     'a body that is thrown away',
     async (request) => {
-      lingerOver(request);
+      drainRequestBody(request);
       await once(request, 'end');
     },
     '',

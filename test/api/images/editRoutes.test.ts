@@ -52,11 +52,11 @@ describe('POST /image/multi-edit', () => {
     expect(told.map((name) => response.headers.get(`x-service-${name}`))).toEqual([
       ...['tiered-edit', 'Tiered', 'false', 'false'],
     ]);
-    expect(world.studio.edits.at(-1)).toMatchObject({
+    expect(world.imageProvider.edits.at(-1)).toMatchObject({
       ...{ upstreamModel: 'tiered', prompt: 'warmer', aspectRatio: '4:3', resolution: '1K', format: 'png' },
       safeMode: false,
     });
-    expect(world.studio.edits.at(-1)?.images.map(({ width, height }) => [width, height])).toEqual([
+    expect(world.imageProvider.edits.at(-1)?.images.map(({ width, height }) => [width, height])).toEqual([
       ...[
         [320, 240],
         [320, 240],
@@ -83,24 +83,24 @@ describe('POST /image/multi-edit', () => {
   it('a larger tier costs its price and comes as JPEG, unless a format is named', async () => {
     const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], resolution: '2K' };
     const { entries } = await charged(() => world.post('/image/multi-edit', order));
-    expect([entries, world.studio.edits.at(-1)?.format]).toEqual([
+    expect([entries, world.imageProvider.edits.at(-1)?.format]).toEqual([
       ['tiered-edit-image-unit 200000000'],
       'jpeg',
     ]);
     await charged(() => world.post('/image/multi-edit', { ...order, output_format: 'jpg' }));
-    expect(world.studio.edits.at(-1)?.format).toBe('jpeg');
+    expect(world.imageProvider.edits.at(-1)?.format).toBe('jpeg');
     await charged(() => world.post('/image/multi-edit', { ...order, output_format: 'webp' }));
-    expect(world.studio.edits.at(-1)?.format).toBe('webp');
+    expect(world.imageProvider.edits.at(-1)?.format).toBe('webp');
   });
 
   it('asked for its price, nothing is made or charged', async () => {
-    const edits = world.studio.edits.length;
+    const edits = world.imageProvider.edits.length;
     const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64, base64] };
     const { bytes, entries } = await charged(() =>
       world.post('/image/multi-edit', order, { 'x-service-dry-run': 'true' }),
     );
     expect(JSON.parse(bytes.toString())).toEqual({ object: 'dry_run', cost: { usd: 0.11, diem: 0.11 } });
-    expect([entries, world.studio.edits.length]).toEqual([[], edits]);
+    expect([entries, world.imageProvider.edits.length]).toEqual([[], edits]);
   });
 
   const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64] };
@@ -160,13 +160,13 @@ describe('POST /image/multi-edit', () => {
 });
 
 it('a foreign service gets plain pictures, and what it makes comes in the format that was asked for', async () => {
-  world.studio.readsAll = false;
+  world.imageProvider.readsAll = false;
   const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], output_format: 'webp' };
   const { response, bytes, entries } = await charged(() => world.post('/image/multi-edit', order));
-  world.studio.result = Buffer.from('<html>no picture</html>');
+  world.imageProvider.result = Buffer.from('<html>no picture</html>');
   const bad = await charged(() => world.post('/image/multi-edit', order));
-  world.studio.readsAll = true;
-  world.studio.result = undefined;
+  world.imageProvider.readsAll = true;
+  world.imageProvider.result = undefined;
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/webp']);
   expect(bytes.toString('latin1', 8, 12)).toBe('WEBP');
   expect(entries).toEqual(['tiered-edit-image-unit 100000000']);
@@ -215,7 +215,7 @@ describe('what does not come about costs nothing', () => {
     ['timeout', 504],
   ];
   it.each(failures)('a provider that answers %s: %i', async (reason, status) => {
-    world.studio.next = () => {
+    world.imageProvider.next = () => {
       throw new UpstreamFailure({ reason, detail: 'as told' });
     };
     const { response, entries } = await charged(() => world.post('/image/multi-edit', order));
@@ -227,27 +227,30 @@ describe('what does not come about costs nothing', () => {
     ['/image/multi-edit', { images: [damagedPng(320, 240).toString('base64')] }, 'images[0]'],
     ['/image/edit', { image: damagedPng(320, 240).toString('base64') }, 'image'],
   ])('%s of a picture that cannot be unpacked, by the name of its field', async (path, sent, field) => {
-    world.studio.readsAll = false;
+    world.imageProvider.readsAll = false;
     const { response, bytes, entries } = await charged(() => world.post(path, { prompt: 'x', ...sent }));
-    world.studio.readsAll = true;
+    world.imageProvider.readsAll = true;
     expect([response.status, entries, await world.held()]).toEqual([400, [], 0]);
     expect(bytes.toString()).toContain(`${field} could not be decoded`);
   });
 
   it('an edit of which is known beforehand that it cannot be made', async () => {
-    world.studio.refusal = new FareboxError({ code: 'invalid_request', message: 'It can rotate and flip.' });
+    world.imageProvider.refusal = new FareboxError({
+      code: 'invalid_request',
+      message: 'It can rotate and flip.',
+    });
     const { response, entries } = await charged(() => world.post('/image/multi-edit', order));
-    world.studio.refusal = undefined;
+    world.imageProvider.refusal = undefined;
     expect([response.status, entries]).toEqual([400, []]);
   });
 
   it('an account without credit is told before anything is made', async () => {
     const { secret } = await world.api.newKey('INFERENCE');
-    const edits = world.studio.edits.length;
+    const edits = world.imageProvider.edits.length;
     const response = await world.api.call('/image/multi-edit', {
       ...{ method: 'POST', key: secret, body: JSON.stringify(order) },
       headers: { 'content-type': 'application/json' },
     });
-    expect([response.status, world.studio.edits.length]).toEqual([402, edits]);
+    expect([response.status, world.imageProvider.edits.length]).toEqual([402, edits]);
   });
 });

@@ -45,7 +45,7 @@ it('an edit is made by the new prompt, tells it, and costs 0.04 USD more', async
   await response.arrayBuffer();
   expect(response.status).toBe(200);
   const told = decodeURIComponent(response.headers.get('x-service-enhanced-prompt') ?? '');
-  expect([told !== '' && told !== 'warm', world.studio.edits.at(-1)?.prompt]).toEqual([true, told]);
+  expect([told !== '' && told !== 'warm', world.imageProvider.edits.at(-1)?.prompt]).toEqual([true, told]);
   expect((await world.spent()).slice(before.length)).toEqual(['firered-image-edit-image-unit 80000000']);
 });
 
@@ -64,9 +64,9 @@ it('so are new pictures', async () => {
 
 it('a model that does not answer leaves nothing made and nothing charged', async () => {
   const before = await world.spent();
-  const edits = world.studio.edits.length;
+  const edits = world.imageProvider.edits.length;
   stub.next.push({ status: 500 });
   const response = await world.post('/image/multi-edit', order);
-  expect([response.status, world.studio.edits.length]).toEqual([500, edits]);
+  expect([response.status, world.imageProvider.edits.length]).toEqual([500, edits]);
   expect([await world.spent(), await world.held()]).toEqual([before, 0]);
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
     const foreign = { kind: 'openai', baseUrl: 'http://127.0.0.1:9', allowPrivateNetwork: true } as const;
     return { ...withStub([PAINTER])(config), providers: { ...config.providers, local: foreign } };
   });
-  world.studio.readsAll = false;
+  world.imageProvider.readsAll = false;
 });
 afterAll(() => world.api.stop());
 
@@ -27,7 +27,7 @@ async function withoutPlaces<T>(work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const share = world.api.opened.dependencies.accountShares.open(world.accountId);
   const busy = () => new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
-  world.studio.next = () => {
+  world.imageProvider.next = () => {
     for (let count = 0; count < TOO_MUCH; count += 1)
       share.inSlot('pictures', busy, over.signal).catch(() => undefined);
   };

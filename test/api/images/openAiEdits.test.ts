@@ -37,7 +37,11 @@ describe("OpenAI's own client", () => {
     expect(given.data).toEqual([{ b64_json: base64 }]);
     expect(given.created).toBeGreaterThan(1_700_000_000);
     expect(entries).toEqual(['tiered-edit-image-unit 100000000']);
-    expect(world.studio.edits.at(-1)).toMatchObject({ prompt: 'warmer', aspectRatio: '16:9', format: 'png' });
+    expect(world.imageProvider.edits.at(-1)).toMatchObject({
+      prompt: 'warmer',
+      aspectRatio: '16:9',
+      format: 'png',
+    });
   });
 
   it('edits several, the first of which is the base', async () => {
@@ -46,7 +50,7 @@ describe("OpenAI's own client", () => {
       client.images.edit({ model: 'tiered-edit', image: [await card(), layer], prompt: 'warmer' }),
     );
     expect(entries).toEqual(['tiered-edit-image-unit 110000000']);
-    expect(world.studio.edits.at(-1)?.images.map(({ width }) => width)).toEqual([320, 300]);
+    expect(world.imageProvider.edits.at(-1)?.images.map(({ width }) => width)).toEqual([320, 300]);
   });
 
   it('names models of OpenAI, for which the usual one stands in, and sizes that it has no choice of', async () => {
@@ -62,7 +66,7 @@ describe("OpenAI's own client", () => {
     expect(given.response.headers.get('x-service-model-id')).toBe('firered-image-edit');
     expect(given.data.data?.[0]?.url).toBe(`data:image/png;base64,${base64}`);
     expect(entries).toEqual(['firered-image-edit-image-unit 40000000']);
-    expect(world.studio.edits.at(-1)?.format).toBe('jpeg');
+    expect(world.imageProvider.edits.at(-1)?.format).toBe('jpeg');
   });
 
   it.each([
@@ -75,7 +79,7 @@ describe("OpenAI's own client", () => {
     ['a size that there is not', { size: '1x1' }, /size/],
     ['a model that makes no edits', { model: 'z-image-turbo' }, /model/],
   ] as const)('is told that there is no %s, and pays nothing', async (_name, fields, told) => {
-    const edits = world.studio.edits.length;
+    const edits = world.imageProvider.edits.length;
     const resolved = Object.entries(fields).map(async ([key, value]) => [
       key,
       typeof value === 'function' ? await value() : value,
@@ -87,6 +91,6 @@ describe("OpenAI's own client", () => {
     const { given, entries } = await charged(() => client.images.edit(asked).catch((error) => error));
     expect(given).toBeInstanceOf(OpenAI.BadRequestError);
     expect(said).toMatch(told);
-    expect([entries, world.studio.edits.length]).toEqual([[], edits]);
+    expect([entries, world.imageProvider.edits.length]).toEqual([[], edits]);
   });
 });

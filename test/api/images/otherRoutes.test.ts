@@ -91,7 +91,7 @@ describe('POST /image/generate', () => {
       'total',
     ]);
     expect(entries).toEqual(['tiered-image-image-unit 60000000']);
-    expect(world.studio.orders.at(-1)).toMatchObject({
+    expect(world.imageProvider.orders.at(-1)).toMatchObject({
       count: 3,
       resolution: '2K',
       quality: 'low',
@@ -119,7 +119,7 @@ describe('POST /image/generate', () => {
     );
     expect(response.status).toBe(200);
     expect(body().request.style_references).toEqual([{ strength: 0.25 }, { strength: 0.5 }]);
-    const asked = world.studio.orders.at(-1);
+    const asked = world.imageProvider.orders.at(-1);
     expect([asked?.style, asked?.styleReferences.map(({ strength }) => strength)]).toEqual([
       'Film Noir',
       [0.25, 0.5],
@@ -154,10 +154,10 @@ describe('POST /image/generate', () => {
   });
 
   it('a provider that makes fewer than were ordered is not paid', async () => {
-    const { makeImages } = world.studio;
-    world.studio.makeImages = async () => [];
+    const { makeImages } = world.imageProvider;
+    world.imageProvider.makeImages = async () => [];
     const { response, entries } = await charged(() => world.post('/image/generate', order));
-    world.studio.makeImages = makeImages;
+    world.imageProvider.makeImages = makeImages;
     expect([response.status, entries, await world.held()]).toEqual([500, [], 0]);
   });
 });
@@ -176,7 +176,12 @@ describe('POST /images/generations', () => {
     expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'z-image-turbo']);
     expect(body()).toEqual({ created: expect.any(Number), data: [{ b64_json: base64 }] });
     expect(entries).toEqual(['z-image-turbo-image-unit 10000000']);
-    expect(world.studio.orders.at(-1)).toMatchObject({ width: 1792, height: 1024, count: 1, format: 'png' });
+    expect(world.imageProvider.orders.at(-1)).toMatchObject({
+      width: 1792,
+      height: 1024,
+      count: 1,
+      format: 'png',
+    });
   });
 
   it('or as a data URL', async () => {
@@ -278,7 +283,7 @@ describe('POST /image/upscale', () => {
       'local-upscale-image',
     ]);
     expect(entries).toEqual([`local-upscale-image-image-unit ${nano}`]);
-    expect(world.studio.enlargements.at(-1)).toMatchObject({ scale, creativity });
+    expect(world.imageProvider.enlargements.at(-1)).toMatchObject({ scale, creativity });
   });
 
   it('a large picture grows as far as there is room, and that is what it costs', async () => {
@@ -286,7 +291,7 @@ describe('POST /image/upscale', () => {
     form.set('scale', '4');
     form.set('image', new Blob([png(2_048, 2_048)]), 'a.png');
     const { response, entries } = await charged(() => world.send('/image/upscale', form));
-    expect([response.status, world.studio.enlargements.at(-1)?.scale]).toEqual([200, 2]);
+    expect([response.status, world.imageProvider.enlargements.at(-1)?.scale]).toEqual([200, 2]);
     expect(entries).toEqual(['local-upscale-image-image-unit 30000000']);
   });
 

@@ -35,11 +35,11 @@ afterEach(() => {
     images: plain,
     mediaProviders: studioOnly(),
   });
-  world.studio.readsAll = true;
+  world.imageProvider.readsAll = true;
 });
 
 function studioOnly(): Map<string, MediaProvider> {
-  return new Map(['local', 'simulator'].map((entry) => [entry, world.studio]));
+  return new Map(['local', 'simulator'].map((entry) => [entry, world.imageProvider]));
 }
 
 const folders = () => readdirSync(join(world.api.opened.dependencies.config.dataFolder, 'tmp'));
@@ -88,7 +88,7 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
     const before = await world.spent();
     let begun = false;
     let finish: () => void = () => undefined;
-    world.studio.next = () =>
+    world.imageProvider.next = () =>
       new Promise((resolve) => {
         begun = true;
         finish = resolve;
@@ -106,10 +106,10 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
 
   it('after it pays, once', async () => {
     const before = await world.spent();
-    world.studio.result = Buffer.concat([CARD, Buffer.alloc(24_000_000)]);
+    world.imageProvider.result = Buffer.concat([CARD, Buffer.alloc(24_000_000)]);
     const visitor = visit(path, body);
     expect(await visitor.left).toBe('after');
-    world.studio.result = undefined;
+    world.imageProvider.result = undefined;
     await expect.poll(() => world.held()).toBe(0);
     expect(await world.spent()).toEqual([...before, sku]);
     await expect.poll(folders).toEqual([]);
@@ -132,9 +132,9 @@ describe('where too many pictures are worked on', () => {
       'what is made plain for a service',
       ...order(0),
       () => {
-        world.studio.readsAll = false;
+        world.imageProvider.readsAll = false;
         world.api.opened.dependencies.images = narrowWork();
-        return world.studio;
+        return world.imageProvider;
       },
     ],
   ];

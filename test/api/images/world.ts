@@ -49,7 +49,7 @@ function pngPart(name: string, body: Buffer): Buffer {
 export const CARD = png(320, 240);
 
 /** Does nothing, or what it was told; keeps what it was asked. */
-class StubStudio implements MediaProvider {
+class StubImageProvider implements MediaProvider {
   /** False: the pictures are made plain before, and finished after. */
   readsAll = true;
   edits: ImageEdit[] = [];
@@ -106,7 +106,7 @@ class StubStudio implements MediaProvider {
 
 export interface ImageWorld {
   api: TestApi;
-  studio: StubStudio;
+  imageProvider: StubImageProvider;
   key: string;
   accountId: string;
   post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
@@ -140,9 +140,9 @@ export async function openImageWorld(
   environment?: Record<string, string>,
 ): Promise<ImageWorld> {
   const api = await startApi({ config, ...(environment && { environment }) });
-  const studio = new StubStudio();
+  const imageProvider = new StubImageProvider();
   const { dependencies } = api.opened;
-  dependencies.mediaProviders = new Map([['local', studio]]);
+  dependencies.mediaProviders = new Map([['local', imageProvider]]);
   dependencies.limits.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 1_000_000 });
   const { secret: key, accountId } = await api.newKey('INFERENCE');
   const amount = 10n ** 12n;
@@ -154,7 +154,7 @@ export async function openImageWorld(
     notes: 'test',
   });
   return {
-    ...{ api, studio, key, accountId },
+    ...{ api, imageProvider, key, accountId },
     post: (path, body, headers = {}) =>
       api.call(path, {
         ...{ method: 'POST', key, body: JSON.stringify(body) },

@@ -1,7 +1,7 @@
 /** What open streams of job events may cost, and how they end when nothing happens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginStory, continueStory } from '../../../api/jobs/jobStory.ts';
-import { tellJob } from '../../../api/jobs/tellJob.ts';
+import { streamJobEvents } from '../../../api/jobs/streamJobEvents.ts';
 import { WATCHES_PER_ACCOUNT, type Watch } from '../../../api/queue/jobWatch.ts';
 import { createLogger } from '../../../infra/log.ts';
 import { type JobChange, readChanges } from '../../../infra/postgres/jobChanges.ts';
@@ -132,7 +132,7 @@ describe('the telling of a job', () => {
     const times = { heartbeatMs: 50, longestMs: more.longestMs ?? 420 };
     const mayHear = async () => true;
     const telling = { watch, story, begun, read, mayHear, signal, stopping: signal, log: quiet, times };
-    await tellJob(telling, more.take);
+    await streamJobEvents(telling, more.take);
     return queueId;
   }
 

@@ -30,8 +30,8 @@ const sold = defineRoute({
   access: 'key',
   deadlineMs: DEADLINE_MS,
   handler: async (dependencies, request) => {
-    const sale = { price: PRICE, snapshot: snapshotOf(request.requestId), ttlMs: 60_000 };
-    return await purchaseAnswer(dependencies, request, { sale, settles: 'at its first byte', work });
+    const purchase = { price: PRICE, snapshot: snapshotOf(request.requestId), ttlMs: 60_000 };
+    return await purchaseAnswer(dependencies, request, { purchase, settles: 'at its first byte', work });
   },
 });
 

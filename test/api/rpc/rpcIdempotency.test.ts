@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256 } from 'viem/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { armPoint } from '../../../infra/points.ts';
+import { armFailpoints } from '../../../infra/failpoints.ts';
 import { purgeRpcAnswers } from '../../../infra/postgres/rpcAnswers.ts';
 import { until } from '../../harness/until.ts';
 import {
@@ -339,12 +339,12 @@ describe('a client that goes away', () => {
 describe('a process that dies', () => {
   /** It stands still at this place, and its claim is as if its process were gone. Later it goes on, as a late one would. */
   async function dead(key: string, at: string, body: string): Promise<void> {
-    armPoint(`${at}:pause:1:1500`);
+    armFailpoints(`${at}:pause:1:1500`);
     stragglers.push(keyed(key, body).catch(() => undefined));
     await until('it is claimed', async () => (await rowsOf(key)) === 1);
     await sleep(300);
     await abandon(key);
-    armPoint(undefined);
+    armFailpoints(undefined);
   }
   const stragglers: Promise<unknown>[] = [];
 

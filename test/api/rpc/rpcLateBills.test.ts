@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Route } from '../../../api/http/route.ts';
 import { rpcRoute } from '../../../api/rpc/rpcRoutes.ts';
-import { armPoint } from '../../../infra/points.ts';
+import { armFailpoints } from '../../../infra/failpoints.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { until } from '../../harness/until.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  armPoint(undefined);
+  armFailpoints(undefined);
   expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
   await world.close();
 });
@@ -69,7 +69,7 @@ it('is not taken where Postgres stalls through the deadline', async () => {
 it('is given back where the deadline passes between the bill and the answer', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
-  armPoint(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
+  armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
   expect((await post(payer, call('eth_chainId'))).status).toBe(504);
   await untilSettled();
   expect(await fundsOf(payer)).toBe(before);
@@ -78,7 +78,7 @@ it('is given back where the deadline passes between the bill and the answer', as
 it('stands with an Idempotency-Key, whose next request gets the answer for it', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
-  armPoint(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
+  armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
   const ask = () => post(payer, call('eth_chainId', '["kept"]'), { 'idempotency-key': 'late' });
   expect((await ask()).status).toBe(504);
   await untilSettled();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TakeText } from '../../../api/http/answer.ts';
 import { createAnswerSpeeds } from '../../../api/text/answerSpeeds.ts';
 import type { ChatCall } from '../../../api/text/chatCall.ts';
-import { tellChat } from '../../../api/text/chatStream.ts';
+import { streamChat } from '../../../api/text/chatStream.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { ChatEvent, ChatRequest, TokenUsage } from '../../../domain/text/chat.ts';
 import { chatRequest } from '../../providers/chatRequest.ts';
@@ -72,7 +72,7 @@ describe('a stream', () => {
     const writer = { begin: text, write: text, end: text, failed: text };
     const stream = { events: Readable.from([events]) as AsyncIterable<ChatEvent[]> };
     const request = { expired: false, ending: new AbortController().signal };
-    await tellChat({ call, stream, writer, request, onSettled: async () => ({}) }, take);
+    await streamChat({ call, stream, writer, request, onSettled: async () => ({}) }, take);
     return noted.length;
   }
 

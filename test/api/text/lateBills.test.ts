@@ -9,7 +9,7 @@ import { embeddingsRoute } from '../../../api/text/embeddings.ts';
 import { responsesRoute } from '../../../api/text/responses/responsesRoute.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { EmbeddingModel, Model } from '../../../domain/catalogue/model.ts';
-import { armPoint } from '../../../infra/points.ts';
+import { armFailpoints } from '../../../infra/failpoints.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { until } from '../../harness/until.ts';
@@ -30,9 +30,9 @@ const soldAt = (path: string, settles: AnswerTerms['settles']) =>
         ...{ sku: 'test-sold', modelId: 'test', provider: 'test', unit: 'file', units: '1' },
         ...{ pricePerUnitUsd: '5000000', requestId: request.requestId },
       };
-      const sale = { price: PRICE, snapshot, ttlMs: 60_000 };
+      const purchase = { price: PRICE, snapshot, ttlMs: 60_000 };
       const work = async () => json(await workOn());
-      return purchaseAnswer(dependencies, request, { sale, settles, work });
+      return purchaseAnswer(dependencies, request, { purchase, settles, work });
     },
   });
 const sold = soldAt('/test/sold', 'at its first byte');
@@ -144,14 +144,14 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
 
 it('gives back what was taken where the deadline passes between the bill and the answer', async () => {
   const before = await funds();
-  armPoint(`sale-settled:pause:1:${DEADLINE_MS + 500}`);
+  armFailpoints(`sale-settled:pause:1:${DEADLINE_MS + 500}`);
   try {
     const { answer, finish } = await begun('/test/sold', {});
     finish();
     expect((await answer).status).toBe(504);
     await until('nothing is in flight', () => world.api.inFlight.count === 0);
   } finally {
-    armPoint(undefined);
+    armFailpoints(undefined);
   }
   expect(await funds()).toBe(before);
   const { rows } = await world.api.opened.dependencies.sql.query(

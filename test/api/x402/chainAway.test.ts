@@ -1,6 +1,6 @@
 /** A chain that is away, slow or of two minds while a payment is presented: the route says so, and nothing is lost by it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTopUpDesk } from '../../../api/wallets/topUpDesk.ts';
+import { createTopUpService } from '../../../api/wallets/topUpService.ts';
 import { creditedBody, inProgressBody, timeoutBody } from '../../../api/x402/schema.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { type NodeFailure, startRpcNode, type TestNode } from '../../chains/rpcNode.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const ofDeaf = { ...environment, ...paidEnvironment(through([deaf.url])) };
   apis = { api: await startApi({ environment }), waiting: await startApi({ environment: ofDeaf }) };
   const { dependencies } = apis.api.opened;
-  dependencies.topUps = createTopUpDesk({ ...dependencies, settleWaitMs: SETTLE_WAIT_MS });
+  dependencies.topUps = createTopUpService({ ...dependencies, settleWaitMs: SETTLE_WAIT_MS });
   const signed = await signedOn(chain);
   deaf.fail('hangs');
   const answer = present(signed, apis.waiting);
@@ -166,7 +166,7 @@ it('a payment that is not deep enough in time is told as pending with its transa
 async function presentUntilSent() {
   for (let settleWaitMs = SETTLE_WAIT_MS; ; settleWaitMs *= 4) {
     const { dependencies } = apis.api.opened;
-    dependencies.topUps = createTopUpDesk({ ...dependencies, settleWaitMs });
+    dependencies.topUps = createTopUpService({ ...dependencies, settleWaitMs });
     const signed = await signedOn(chain);
     const { status, retryAfter, body } = await present(signed);
     expect([status, retryAfter]).toEqual([504, '2']);

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { certaintyOf, fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { optionsIn, questionText } from '../../../domain/decisions/prompt.ts';
-import { answerTo, labelsOf, optionsOf, type Question } from '../../../domain/decisions/question.ts';
+import { decisionAnswerOf, labelsOf, optionsOf, type Question } from '../../../domain/decisions/question.ts';
 import { inRounds, longestRounds } from '../../../domain/decisions/rounds.ts';
 
 const token = (probabilities: Record<string, number>) => {
@@ -76,7 +76,7 @@ describe('an answer', () => {
   const score: Question = { type: 'score', instructions: '?', criteria: ['low', 'middle', 'high'] };
 
   it('to a scale is its mean, with the legend', () => {
-    expect(answerTo(score, [0.25, 0.25, 0.5])).toMatchObject({
+    expect(decisionAnswerOf(score, [0.25, 0.25, 0.5])).toMatchObject({
       score: 1.25,
       legend: { 0: 'low', 1: 'middle', 2: 'high' },
       probabilities: { 0: 0.25, 1: 0.25, 2: 0.5 },
@@ -88,7 +88,7 @@ describe('an answer', () => {
       string,
       string | null
     >;
-    const answer = answerTo({ type: 'choice', instructions: '?', criteria }, [0.2, 0.7, 0.1]);
+    const answer = decisionAnswerOf({ type: 'choice', instructions: '?', criteria }, [0.2, 0.7, 0.1]);
     expect(answer).toMatchObject({ choice: '__proto__' });
     expect(Object.entries((answer as { probabilities: object }).probabilities)).toEqual([
       ['toString', 0.2],

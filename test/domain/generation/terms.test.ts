@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { termsOf, unsupported, wrong } from '../../../domain/generation/terms.ts';
+import { termsOf, unsupported, wrongField } from '../../../domain/generation/terms.ts';
 import { charactersOf } from '../../../domain/speech/price.ts';
 
 const line = (each: { usd: number; diem: number }, thousandths: bigint, factor?: number) =>
@@ -47,7 +47,7 @@ describe('the terms of an order', () => {
 
 describe('a field that a model does not take', () => {
   it('is named, with the reason', () => {
-    expect(wrong('prompt', 'Required')).toEqual({ ok: false, field: 'prompt', message: 'Required' });
+    expect(wrongField('prompt', 'Required')).toEqual({ ok: false, field: 'prompt', message: 'Required' });
     expect(unsupported('loop')).toEqual({
       ok: false,
       field: 'loop',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { handsIn, methodsOf } from '../../../domain/rpc/methods.ts';
+import { isWriteMethod, methodsOf } from '../../../domain/rpc/methods.ts';
 import { RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
 import { PUBLISHED_NETWORKS } from '../../fixtures/publishedNetworks.ts';
 
@@ -46,7 +46,7 @@ describe('the methods of a network', () => {
     const methods = ALL.flatMap((network) => [...methodsOf(network).values()]);
     const writes = new Set(methods.filter(({ isWrite }) => isWrite).map(({ name }) => name));
     for (const { name, isWrite } of methods) expect([name, isWrite]).toEqual([name, writes.has(name)]);
-    for (const { name } of methods) expect([name, handsIn(name)]).toEqual([name, writes.has(name)]);
+    for (const { name } of methods) expect([name, isWriteMethod(name)]).toEqual([name, writes.has(name)]);
     expect([...writes]).toEqual(
       expect.arrayContaining(['eth_sendRawTransaction', 'sendTransaction', 'starknet_addInvokeTransaction']),
     );

@@ -56,12 +56,12 @@ function endless(response: { write(chunk: Buffer, sent: (error?: Error | null) =
 }
 
 function post(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 2_000): Promise<number> {
-  const door = createGuardedPost({
+  const guardedPost = createGuardedPost({
     allowPrivateHosts: [`127.0.0.1:${port}`],
     failureFloorMs: 1,
     ...options,
   });
-  return door.post(url, { headers: { 'x-a': 'b' }, body: '{"a":1}', timeoutMs });
+  return guardedPost.post(url, { headers: { 'x-a': 'b' }, body: '{"a":1}', timeoutMs });
 }
 
 async function refusal(...asked: Parameters<typeof post>): Promise<string> {

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { opened, relay } from '../../../api/server/relay.ts';
-import { giveBack } from '../../../infra/http/largeReads.ts';
+import { waitForFirstBytes, relay } from '../../../api/server/relay.ts';
+import { returnPiece } from '../../../infra/http/largeReads.ts';
 import { createReadingHandler, type ReadingHandler } from '../../../infra/http/objectReader.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -23,7 +23,7 @@ beforeEach(async () => {
   reader = createReadingHandler({ connectMs: 1_000, silenceMs: 5_000, mostConnections: 1 });
   door = http.createServer(async (request, response) => {
     const body = await read(Number(request.url?.slice(1)));
-    await opened(body);
+    await waitForFirstBytes(body);
     const size = BODIES[Number(request.url?.slice(1))]?.length ?? 0;
     response.setHeader('content-length', size);
     await relay(body, response, size).catch(() => undefined);
@@ -88,7 +88,7 @@ describe('bodies that are passed on', () => {
     const kept: Buffer[] = [];
     for await (const piece of await read(1)) {
       memories.add((piece as Buffer).buffer);
-      giveBack(piece as Buffer);
+      returnPiece(piece as Buffer);
     }
     for await (const piece of await read(1)) kept.push(piece as Buffer);
     const own = new Set(kept.map(({ buffer }) => buffer));

@@ -1,7 +1,7 @@
 /** The circuit of a provider: shared by all processes, opened by failures in a row, closed by any answer. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { noteDown, noteUp, watchCircuits } from '../../../infra/postgres/providerHealth.ts';
+import { recordProviderFailure, recordProviderSuccess, watchCircuits } from '../../../infra/postgres/providerHealth.ts';
 import { type FlowWorld, openFlowWorld } from './flowWorld.ts';
 
 let world: FlowWorld;
@@ -14,7 +14,7 @@ const newEntry = () => `entry-${randomUUID()}`;
 
 async function fail(entry: string, times: number): Promise<(number | undefined)[]> {
   const pauses: (number | undefined)[] = [];
-  for (let time = 0; time < times; time += 1) pauses.push(await noteDown(world.ledger.pool, entry));
+  for (let time = 0; time < times; time += 1) pauses.push(await recordProviderFailure(world.ledger.pool, entry));
   return pauses;
 }
 
@@ -40,7 +40,7 @@ describe('the circuit of a provider', () => {
     const entry = newEntry();
     const [job = ''] = await world.jobs(await world.account(), 1, entry);
     await fail(entry, 4);
-    expect(await noteUp(world.ledger.pool, entry)).toBe(false);
+    expect(await recordProviderSuccess(world.ledger.pool, entry)).toBe(false);
     await fail(entry, 4);
     expect(await goes(job)).toBe('submit');
   });
@@ -71,7 +71,7 @@ describe('the circuit of a provider', () => {
     await rest(entry);
     const gates = await Promise.all(jobs.map(goes));
     expect(gates.filter((go) => go === 'submit')).toHaveLength(1);
-    expect(await noteUp(world.ledger.pool, entry)).toBe(true);
+    expect(await recordProviderSuccess(world.ledger.pool, entry)).toBe(true);
     const left = jobs.filter((_, i) => gates[i] === 'wait');
     expect(await Promise.all(left.map(goes))).toEqual(left.map(() => 'submit'));
   });

@@ -9,7 +9,7 @@ import {
   dropWebhook,
   keepWebhook,
   purgeWebhooks,
-  untoldEvents,
+  unsentEvents,
 } from '../../../infra/postgres/jobWebhooks.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import {
@@ -167,9 +167,9 @@ describe('events that nobody has begun to tell', () => {
     }
     await recordEvents(pool, fresh, [{ event: 'failed' }]);
     await openDelivery(pool, delivery(told));
-    const found = await untoldEvents(pool, page);
+    const found = await unsentEvents(pool, page);
     expect(found).toMatchObject([{ queueId: untold, accountId, event: 'job.failed' }]);
-    expect(await untoldEvents(pool, { ...page, after: found[0] })).toEqual([]);
+    expect(await unsentEvents(pool, { ...page, after: found[0] })).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
-import { askedSometimes } from '../../../infra/telemetry/askedSometimes.ts';
+import { createGaugeProbe } from '../../../infra/telemetry/createGaugeProbe.ts';
 import { registerLedgerMetrics } from '../../../infra/telemetry/ledgerMetrics.ts';
 import { registerQueueMetrics } from '../../../infra/telemetry/queueMetrics.ts';
 import { openTemporal } from '../../../infra/temporal/connect.ts';
@@ -77,7 +77,7 @@ describe('a question', () => {
   test('that is not answered in time hides what was known, is not asked twice, and shows when it comes', async () => {
     let shown: string | undefined = 'old';
     let asked = 0;
-    const refresh = askedSometimes({
+    const refresh = createGaugeProbe({
       everyMs: 0,
       deadlineMs: 20,
       ask: async () => {

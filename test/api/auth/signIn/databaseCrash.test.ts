@@ -11,7 +11,7 @@ import { type OwnPostgres, startOwnPostgres } from '../../../harness/ownPostgres
 import { services } from '../../../harness/services.ts';
 import { newEvmWallet, type Sent, signed } from '../../../harness/signIns.ts';
 import { until } from '../../../harness/until.ts';
-import { codeOf, OPEN_DOOR, SETTINGS } from './signInWorld.ts';
+import { codeOf, OPEN_THROTTLE, SETTINGS } from './signInWorld.ts';
 
 let folder: string;
 let server: OwnPostgres;
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 test('killed in the midst of sign-ins, Postgres has every one that was accepted', async () => {
   const log = createLogger({ level: 'silent', name: 'crash-test' });
-  const signIn = createSignIn({ settings: SETTINGS, sql: pool, clock: Date, log, door: OPEN_DOOR });
+  const signIn = createSignIn({ settings: SETTINGS, sql: pool, clock: Date, log, throttle: OPEN_THROTTLE });
   const wallets = Array.from({ length: 4 }, newEvmWallet);
   const sents: Sent[] = [];
   for (let index = 0; index < 200; index += 1) {

@@ -15,8 +15,8 @@ export const SETTINGS: X402Settings = {
   networks: [],
 };
 
-/** How much an address may have asked is looked at over HTTP (signInDoor.test.ts). */
-export const OPEN_DOOR: SignInParts['door'] = {
+/** How much an address may have asked is looked at over HTTP (signInThrottle.test.ts). */
+export const OPEN_THROTTLE: SignInParts['throttle'] = {
   requireOpen: () => undefined,
   askChain: (_from, _wallet, ask) => ask(),
 };
@@ -40,7 +40,14 @@ export async function createSignInWorld(): Promise<SignInWorld> {
     pool,
     open(parts = {}) {
       const sql = open();
-      const signIn = createSignIn({ settings: SETTINGS, sql, clock: Date, log, door: OPEN_DOOR, ...parts });
+      const signIn = createSignIn({
+        settings: SETTINGS,
+        sql,
+        clock: Date,
+        log,
+        throttle: OPEN_THROTTLE,
+        ...parts,
+      });
       pools.push(sql);
       signIns.push(signIn);
       return signIn;

@@ -5,7 +5,7 @@ import { compileTransactionMessage, getCompiledTransactionMessageEncoder } from 
 import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import type { Hex } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isKeyOfSomebody, isSignedBy } from '../../../../api/auth/signIn/ed25519.ts';
+import { isValidPublicKey, isSignedBy } from '../../../../api/auth/signIn/ed25519.ts';
 import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
 import {
   BASE,
@@ -228,12 +228,12 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
   ].map((hex) => Buffer.from(hex, 'hex'));
 
   test('no key of small order, in none of its encodings, nor one above p', () => {
-    for (const key of small) expect(isKeyOfSomebody(key), key.toString('hex')).toBe(false);
+    for (const key of small) expect(isValidPublicKey(key), key.toString('hex')).toBe(false);
     for (let low = 0xed; low <= 0xff; low += 1) {
       const key = Buffer.from(`${low.toString(16)}${'ff'.repeat(30)}7f`, 'hex');
-      expect(isKeyOfSomebody(key)).toBe(false);
+      expect(isValidPublicKey(key)).toBe(false);
     }
-    for (const length of [0, 31, 33]) expect(isKeyOfSomebody(Buffer.alloc(length, 7))).toBe(false);
+    for (const length of [0, 31, 33]) expect(isValidPublicKey(Buffer.alloc(length, 7))).toBe(false);
   });
 
   test('200 messages of the constant signature that other libraries take for the neutral element', async () => {
@@ -307,7 +307,7 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
       const text = Buffer.from(`message ${turn}`);
       const signature = sign(null, text, key);
       const publicKey = ed25519.getPublicKey(secret);
-      expect(isKeyOfSomebody(publicKey) && isSignedBy(publicKey, text, signature)).toBe(true);
+      expect(isValidPublicKey(publicKey) && isSignedBy(publicKey, text, signature)).toBe(true);
       signature.writeUInt8(signature.readUInt8(turn % 64) ^ (1 << (turn % 8)), turn % 64);
       expect(isSignedBy(publicKey, text, signature)).toBe(false);
     }

@@ -45,14 +45,14 @@ it('what it found stands between the reasoning and the calls, and the marks of t
   const asked: ChatRequest = {
     ...{ upstreamModel: 'm', messages: [], sampling: {}, maxTokens: 10, n: 1, endUser: '' },
   };
-  const findings = {
+  const webResults = {
     ...{ kind: 'search' as const, block: '', citations: CITATIONS, remarks: [] },
     addOns: [{ kind: 'web search' as const, count: 1, price: { usd: 0n, diem: 0n } }],
   };
   const message = { content: text, reasoning_content: 'Hm.', tool_calls: [call] };
   const body = responseForm(order({})).whole({
     heading: { id: 'chatcmpl-x', created: 1, model: 'm' },
-    call: { request: asked, findings },
+    call: { request: asked, webResults },
     completion: { choices: [{ index: 0, message, finishReason: 'stop' }], usage: ZERO },
     settled: { usage: ZERO, counted: false, cost: { usd: 0n, diem: 0n } },
   }) as { output: { type: string; content?: { annotations: object[] }[] }[] };

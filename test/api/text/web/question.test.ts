@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   addressesIn,
-  lastWords,
+  lastUserText,
   searchQuery,
-  speaksOfThePresent,
+  isAboutThePresent,
 } from '../../../../api/text/web/question.ts';
 
 describe('a question', () => {
@@ -67,7 +67,7 @@ it.each([
   ['Why was 1999 a good year?', false],
   ['```\nsearch latest news\n```', false],
 ])('%j speaks of the present: %s', (said, does) => {
-  expect(speaksOfThePresent(said)).toBe(does);
+  expect(isAboutThePresent(said)).toBe(does);
 });
 
 it('the last words are those of the user who spoke last', () => {
@@ -82,5 +82,5 @@ it('the last words are those of the user who spoke last', () => {
     },
     { role: 'assistant' as const, content: 'c' },
   ];
-  expect([lastWords({ messages }), lastWords({ messages: [] })]).toEqual(['a\nb', '']);
+  expect([lastUserText({ messages }), lastUserText({ messages: [] })]).toEqual(['a\nb', '']);
 });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_VIDEO } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import { ASPECT_RATIOS, SHORT_SIDES } from '../../../../providers/local/video/frames.ts';
-import { run } from '../../../../providers/local/video/run.ts';
+import { runConversion } from '../../../../providers/local/video/runConversion.ts';
 import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
@@ -84,7 +84,7 @@ describe('an output', () => {
     };
     const context = { workFolder: '', signal: new AbortController().signal, heartbeat: () => undefined };
     const ending = (frames: number) =>
-      run(conversion, { context, isWhole: (written) => written.frames === frames });
+      runConversion(conversion, { context, isWhole: (written) => written.frames === frames });
     expect(await ending(24)).toMatchObject({ status: 'refused', reason: 'failed' });
     expect(await ending(23)).toBeUndefined();
     rmSync(dirname(path), { recursive: true });

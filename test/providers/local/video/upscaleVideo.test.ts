@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_UPSCALE } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import type { UpscaleOrder } from '../../../../domain/generation/videoOrder.ts';
-import { cleaned, finished, planUpscale, SCALERS } from '../../../../providers/local/video/upscaleVideo.ts';
+import { cleaningFilters, finishingFilters, planUpscale, SCALERS } from '../../../../providers/local/video/upscaleVideo.ts';
 import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { JFK } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './videoOrders.ts';
@@ -50,13 +50,13 @@ describe('a plan', () => {
 
   it('has a filter for every slider that the catalogue lists, and none where nothing is asked', () => {
     const none: UpscaleOrder = { factor: 1 };
-    expect([...cleaned(none), ...finished({ ...none, softness: 1 })]).toEqual([]);
+    expect([...cleaningFilters(none), ...finishingFilters({ ...none, softness: 1 })]).toEqual([]);
     const { sliders = [], models } = LOCAL_UPSCALE.spec.constraints?.topaz ?? { models: [] };
     for (const slider of sliders) {
       const name = slider === 'recover_detail' ? 'recoverDetail' : slider;
       const value = { grain: 0.1, softness: 3 }[name] ?? 0.5;
       const order = { ...none, [name]: value };
-      expect([...cleaned(order), ...finished(order)], slider).toHaveLength(1);
+      expect([...cleaningFilters(order), ...finishingFilters(order)], slider).toHaveLength(1);
     }
     expect(models).toEqual(Object.keys(SCALERS));
   });

@@ -12,7 +12,7 @@ import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { limitAddress } from '../http/limitRoute.ts';
 import type { LimitSettings } from '../limits/callLimits.ts';
 
-export interface SignInDoor {
+export interface SignInThrottle {
   /**
    * Throws FareboxError `rate_limited` while the address has sent too many in vain, unless the wallet, which has proved
    * nothing yet, is the name of one that could pay lately: a crowd behind one address suffers from none of its members.
@@ -23,7 +23,7 @@ export interface SignInDoor {
   /** The account can pay for something. */
   notePaying(accountId: string): void;
   /** Counts one that came to nothing. Throws FareboxError `rate_limited` for one too many. */
-  countVain(address: string): Promise<void>;
+  countFailure(address: string): Promise<void>;
   /**
    * Around a question to a chain, which resolves to whether the wallet signed: only then it does not count. Throws
    * FareboxError `rate_limited` instead of asking when the address has too many of them under way, or has asked in vain too
@@ -51,10 +51,10 @@ const VAIN = {
 };
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
-export function createSignInDoor(counting: {
+export function createSignInThrottle(counting: {
   limits: LimitSettings;
   config: Pick<Config, 'limits'>;
-}): SignInDoor {
+}): SignInThrottle {
   /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
   const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });
@@ -79,7 +79,7 @@ export function createSignInDoor(counting: {
       if (leftMs > 0) throw tooMany(VAIN.what, leftMs);
     },
     notePaying: (accountId) => void paying.set(accountId, true),
-    async countVain(address) {
+    async countFailure(address) {
       const leftMs = shutForMs(address);
       if (leftMs > 0) throw tooMany(VAIN.what, leftMs);
       try {

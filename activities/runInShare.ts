@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
-import { waiting } from './asActivity.ts';
+import { retryLater } from './asActivity.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 const OWN_JOBS = {
@@ -11,7 +11,7 @@ const OWN_JOBS = {
 };
 
 /** Waits for a turn, and leaves the worker where its account has too much waiting: Temporal tries it again (bench `jobs`). */
-export async function inShare<T>(
+export async function runInShare<T>(
   { shares, mediaTurns }: Pick<ActivityDependencies, 'shares' | 'mediaTurns'>,
   accountId: string,
   step: (share: Pick<RequestShare, 'reserve'>) => Promise<T>,
@@ -21,7 +21,7 @@ export async function inShare<T>(
   try {
     return await share.inSlot('steps', () => mediaTurns.run(() => step(share), signal), signal);
   } catch (error) {
-    throw error instanceof FareboxError && error.code === 'rate_limited' ? waiting(OWN_JOBS) : error;
+    throw error instanceof FareboxError && error.code === 'rate_limited' ? retryLater(OWN_JOBS) : error;
   } finally {
     share.release();
   }

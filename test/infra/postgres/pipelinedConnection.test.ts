@@ -3,22 +3,25 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
-import { type Lane, openLane } from '../../../infra/postgres/lane.ts';
+import {
+  openPipelinedConnection,
+  type PipelinedConnection,
+} from '../../../infra/postgres/pipelinedConnection.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 
 let world: LedgerWorld;
 let pool: pg.Pool;
-let lane: Lane;
+let connection: PipelinedConnection;
 beforeAll(async () => {
   world = await createLedgerWorld();
   pool = openPool({
     databaseUrl: world.databaseUrl,
-    applicationName: 'lane-test',
+    applicationName: 'pipeline-test',
     max: 2,
     pipelined: true,
   });
-  lane = openLane(pool);
+  connection = openPipelinedConnection(pool);
 });
 afterAll(async () => {
   await pool.end();
@@ -27,7 +30,7 @@ afterAll(async () => {
 });
 
 /** When the server began it and was done, and where. */
-const timed = (seconds: number, sentBy = lane) =>
+const timed = (seconds: number, sentBy = connection) =>
   sentBy.query<{ pid: number; began: string; ended: string }>({
     text: `select pg_backend_pid() as pid, extract(epoch from clock_timestamp()) * 1000 as began, pg_sleep($1),
       extract(epoch from clock_timestamp()) * 1000 as ended`,
@@ -36,10 +39,10 @@ const timed = (seconds: number, sentBy = lane) =>
 
 const cut = () =>
   world.owner.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lane-test'`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pipeline-test'`,
   );
 
-describe('a lane', () => {
+describe('a pipelined connection', () => {
   it('has one connection, on which each statement begins when the one before it is done', async () => {
     const rows = (await Promise.all([timed(0.05), timed(0.05), timed(0)])).flat();
     expect(new Set(rows.map(({ pid }) => pid)).size).toBe(1);
@@ -55,9 +58,9 @@ describe('a lane', () => {
 
   it('lets a statement fail by itself: what was sent before it and behind it stands', async () => {
     const outcomes = await Promise.allSettled([
-      lane.query({ name: 'first', text: 'select 1 as n' }),
-      lane.query({ name: 'wrong', text: 'select 1 / $1::int as n', values: [0] }),
-      lane.query({ name: 'last', text: 'select 2 as n' }),
+      connection.query({ name: 'first', text: 'select 1 as n' }),
+      connection.query({ name: 'wrong', text: 'select 1 / $1::int as n', values: [0] }),
+      connection.query({ name: 'last', text: 'select 2 as n' }),
     ]);
     expect(outcomes).toMatchObject([
       { status: 'fulfilled', value: [{ n: 1 }] },
@@ -77,13 +80,16 @@ describe('a lane', () => {
 
   it('of a pool that is not pipelined takes a connection for each statement', async () => {
     const rows = (
-      await Promise.all([timed(0.1, openLane(world.pool)), timed(0.1, openLane(world.pool))])
+      await Promise.all([
+        timed(0.1, openPipelinedConnection(world.pool)),
+        timed(0.1, openPipelinedConnection(world.pool)),
+      ])
     ).flat();
     expect(new Set(rows.map(({ pid }) => pid)).size).toBe(2);
   });
 });
 
-describe('a ledger on a lane', () => {
+describe('a ledger on a pipelined connection', () => {
   it('loses and repeats nothing when the connection is cut below its statements', async () => {
     const account = await world.account({ usd: 1_000_000n });
     const ledger = createLedger(pool, { maxBatch: 1 });

@@ -6,8 +6,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
-import { writes } from '../../domain/rpc/request.ts';
-import { point } from '../../infra/points.ts';
+import { hasWrites } from '../../domain/rpc/request.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
 import {
   type AnswerKey,
@@ -23,7 +23,7 @@ import {
   renewClaim,
 } from '../../infra/postgres/rpcAnswers.ts';
 import { transactionHash } from '../../providers/rpc/transactionHash.ts';
-import { type Answer, prepared } from '../http/answer.ts';
+import { type Answer, preparedAnswer } from '../http/answer.ts';
 import { idempotencyMismatch } from '../queue/idempotency.ts';
 import { relayHeaders } from './answerCalls.ts';
 import { UPSTREAM_MS } from './askNodes.ts';
@@ -44,7 +44,11 @@ const MAX_WAIT_MS = UPSTREAM_MS + 4_000;
 /** So often an answer that breaks off is made again for the same money: whoever breaks it off at will asks nodes for free. */
 const MAX_ATTEMPTS = 5;
 
-export async function onlyOnce(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
+export async function answerKeyedRequest(
+  means: RpcMeans,
+  visit: RpcVisit,
+  keyed: KeyedRequest,
+): Promise<Answer> {
   const { accountId } = visit.caller;
   const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
   const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical()}`).digest();
@@ -77,7 +81,7 @@ function replay({ status, body, credits, requestId, cached }: KeptAnswer, credit
     ...relayHeaders({ credits, cached }, credit),
     ...{ 'X-Request-ID': requestId, 'Idempotent-Replayed': 'true' },
   };
-  return prepared(body, { status, headers });
+  return preparedAnswer(body, { status, headers });
 }
 
 const watched = new Map<string, Promise<void>>();
@@ -111,7 +115,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
   const lease = keepLease(means, own);
   let mayHaveBeenSent = claimed.attempt > 1;
   try {
-    await point('rpc-claimed');
+    await failpoint('rpc-claimed');
     const admission = await admitRpc(means.limits, own.accountId, {
       request: false,
       credits: keyed.asked.credits,
@@ -136,7 +140,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
       operationId: claimed.operationId,
     });
     if (paid.kind === 'failed') {
-      mayHaveBeenSent ||= paid.maybeSent && writes(keyed.asked);
+      mayHaveBeenSent ||= paid.maybeSent && hasWrites(keyed.asked);
       throw paid.error;
     }
     // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.

@@ -4,7 +4,7 @@ import type { NamedModel } from '../models.ts';
 import { headerText } from './headerText.ts';
 import type { RouteRequest } from './route.ts';
 
-export function answeredBy(
+export function modelHeaders(
   request: Pick<RouteRequest<unknown, unknown, 'key'>, 'overheadMs'>,
   { model, headers }: NamedModel<Model>,
 ): Record<string, string> {

@@ -16,7 +16,7 @@ import { headerText } from '../http/headerText.ts';
 import { invalid } from '../http/invalid.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
-import type { Sale } from '../paid/purchase.ts';
+import type { Purchase } from '../paid/purchase.ts';
 import type { SentImage } from './sources.ts';
 
 export type ImageRequest<Body> = RouteRequest<Body, unknown, 'buyer'>;
@@ -48,7 +48,7 @@ export function firstCallable(
 }
 
 /** The provider of the model, as far as it has that operation. Throws FareboxError `model_offline`. */
-export function makerOf<Operation extends keyof MediaProvider>(
+export function imageProviderOf<Operation extends keyof MediaProvider>(
   { mediaProviders }: Pick<Dependencies, 'mediaProviders'>,
   model: Model,
   operation: Operation,
@@ -61,7 +61,7 @@ export function makerOf<Operation extends keyof MediaProvider>(
 }
 
 /** The folder is gone when the answer is there; what is still being sent is open by then. */
-export async function inWorkFolder<T>(
+export async function withWorkFolder<T>(
   { folders }: Pick<Dependencies, 'folders'>,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
@@ -73,20 +73,20 @@ export async function inWorkFolder<T>(
   }
 }
 
-export interface Bench {
+export interface ImageWorkspace {
   folder: string;
   signal: AbortSignal;
   share: RequestShare;
 }
 
-export interface Sources extends Bench {
+export interface Sources extends ImageWorkspace {
   sources: readonly ImageFile[];
   /** As which they came, in the same order. */
   sent: readonly SentImage[];
 }
 
 /** What a foreign service gets: pictures that every one reads alike. */
-export async function prepared(
+export async function prepareSources(
   { images }: Pick<Dependencies, 'images'>,
   provider: MediaProvider,
   { sources, sent, folder, signal, share }: Sources,
@@ -105,14 +105,14 @@ export async function prepared(
 /** Results are a few times larger than the largest source. */
 const MAX_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
 
-export interface ImageFinish extends Bench {
+export interface ImageFinish extends ImageWorkspace {
   format: ImageFormat;
   /** Written into the files. */
   note?: { software: string; description: string };
 }
 
 /** What is sent: in the format that was asked for, without what a service wrote into it. */
-export async function finished(
+export async function finishImages(
   { images }: Pick<Dependencies, 'images'>,
   { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
   { folder, signal, share, format, note }: ImageFinish,
@@ -157,7 +157,7 @@ export function headersOf(
   };
 }
 
-export interface Goods {
+export interface LineItem {
   price: LedgerPrice;
   unit: 'edit' | 'image' | 'cutout' | 'upscale';
   units: number;
@@ -166,7 +166,10 @@ export interface Goods {
   remarks?: readonly string[];
 }
 
-export function saleOf(model: Model, { price, unit, units, requestId, remarks = [] }: Goods): Sale {
+export function purchaseOf(
+  model: Model,
+  { price, unit, units, requestId, remarks = [] }: LineItem,
+): Purchase {
   return {
     price,
     snapshot: {

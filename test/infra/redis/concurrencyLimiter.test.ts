@@ -5,8 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, expect, it } from 'vitest';
 import { createLogger } from '../../../infra/log.ts';
+import {
+  type ConcurrencyLimiter,
+  createConcurrencyLimiter,
+  type Leave,
+} from '../../../infra/redis/concurrencyLimiter.ts';
 import { openRedis, pingRedis } from '../../../infra/redis/connect.ts';
-import { type Crowd, createCrowd, type Leave } from '../../../infra/redis/crowd.ts';
 import { startRedis } from '../../harness/redis.ts';
 import { services } from '../../harness/services.ts';
 
@@ -15,36 +19,40 @@ afterEach(() => {
   for (const close of opened.splice(0)) close();
 });
 
-function openCrowd(options: { leaseMs?: number } = {}): Crowd {
+function openLimiter(options: { leaseMs?: number } = {}): ConcurrencyLimiter {
   const redis = new Redis(services().redisUrl);
-  const crowd = createCrowd(redis, options);
+  const limiter = createConcurrencyLimiter(redis, options);
   opened.push(
-    () => crowd.close(),
+    () => limiter.close(),
     () => redis.disconnect(),
   );
-  return crowd;
+  return limiter;
 }
 
-async function enterAll(crowds: readonly Crowd[], accountId: string, count: number): Promise<Leave[]> {
+async function enterAll(
+  limiters: readonly ConcurrencyLimiter[],
+  accountId: string,
+  count: number,
+): Promise<Leave[]> {
   const calls = Array.from({ length: count }, (_, turn) =>
-    crowds[turn % crowds.length]?.enter(accountId, randomUUID(), 5),
+    limiters[turn % limiters.length]?.enter(accountId, randomUUID(), 5),
   );
   return (await Promise.all(calls)).filter((leave) => leave !== undefined);
 }
 
 it('of a hundred calls at once over two processes five are in; each that leaves makes room for one', async () => {
-  const crowds = [openCrowd(), openCrowd()];
+  const limiters = [openLimiter(), openLimiter()];
   const accountId = randomUUID();
-  const inside = await enterAll(crowds, accountId, 100);
+  const inside = await enterAll(limiters, accountId, 100);
   expect(inside).toHaveLength(5);
   await inside[0]?.();
   await inside[0]?.();
-  expect(await enterAll(crowds, accountId, 10)).toHaveLength(1);
-  expect(await enterAll(crowds, randomUUID(), 10)).toHaveLength(5);
+  expect(await enterAll(limiters, accountId, 10)).toHaveLength(1);
+  expect(await enterAll(limiters, randomUUID(), 10)).toHaveLength(5);
 });
 
 it('a call keeps its place as long as it lasts, and that of a dead process is free after its lease', async () => {
-  const [living, dying] = [openCrowd({ leaseMs: 300 }), openCrowd({ leaseMs: 300 })];
+  const [living, dying] = [openLimiter({ leaseMs: 300 }), openLimiter({ leaseMs: 300 })];
   const accountId = randomUUID();
   expect(await enterAll([living], accountId, 2)).toHaveLength(2);
   expect(await enterAll([dying], accountId, 3)).toHaveLength(3);
@@ -54,17 +62,17 @@ it('a call keeps its place as long as it lasts, and that of a dead process is fr
 });
 
 it('without Redis each process counts for itself', async () => {
-  const redis = await startRedis(path.join(services().folder, `crowd-${randomUUID()}`));
+  const redis = await startRedis(path.join(services().folder, `limiter-${randomUUID()}`));
   const log = createLogger({ level: 'silent', name: 'test' });
   const connection = openRedis(redis.url, log);
   opened.push(() => connection.disconnect());
   await pingRedis(connection, 5_000);
-  const crowd = createCrowd(connection, {});
-  opened.push(() => crowd.close());
+  const limiter = createConcurrencyLimiter(connection, {});
+  opened.push(() => limiter.close());
   const accountId = randomUUID();
-  const [first] = await enterAll([crowd], accountId, 2);
+  const [first] = await enterAll([limiter], accountId, 2);
   await redis.kill();
-  expect(await enterAll([crowd], accountId, 10)).toHaveLength(3);
+  expect(await enterAll([limiter], accountId, 10)).toHaveLength(3);
   await first?.();
-  expect(await enterAll([crowd], accountId, 10)).toHaveLength(1);
+  expect(await enterAll([limiter], accountId, 10)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { letGoWhenCancelled } from '../../activities/asActivity.ts';
+import { releaseWhenCancelled } from '../../activities/asActivity.ts';
 
 const GRACE_MS = 50;
 const never = () => new Promise<never>(() => undefined);
@@ -8,10 +8,10 @@ const never = () => new Promise<never>(() => undefined);
 describe('a step that was cancelled', () => {
   it('is let go when it does not end, also when it was cancelled before it began', async () => {
     const stop = new AbortController();
-    const running = letGoWhenCancelled(never, stop.signal, GRACE_MS);
+    const running = releaseWhenCancelled(never, stop.signal, GRACE_MS);
     setTimeout(() => stop.abort(), 20);
     await expect(running).rejects.toMatchObject({ code: 'timed_out' });
-    await expect(letGoWhenCancelled(never, stop.signal, GRACE_MS)).rejects.toMatchObject({
+    await expect(releaseWhenCancelled(never, stop.signal, GRACE_MS)).rejects.toMatchObject({
       code: 'timed_out',
     });
   });
@@ -20,13 +20,13 @@ describe('a step that was cancelled', () => {
     const stop = new AbortController();
     stop.abort();
     const tidies = () => sleep(10, 'tidied');
-    expect(await letGoWhenCancelled(tidies, stop.signal, GRACE_MS)).toBe('tidied');
+    expect(await releaseWhenCancelled(tidies, stop.signal, GRACE_MS)).toBe('tidied');
     const fails = () => sleep(10).then(() => Promise.reject(new Error('disk full')));
-    await expect(letGoWhenCancelled(fails, stop.signal, GRACE_MS)).rejects.toThrow('disk full');
+    await expect(releaseWhenCancelled(fails, stop.signal, GRACE_MS)).rejects.toThrow('disk full');
   });
 
   it('leaves one alone that nobody cancelled', async () => {
     const calm = new AbortController().signal;
-    expect(await letGoWhenCancelled(() => sleep(GRACE_MS * 3, 'done'), calm, GRACE_MS)).toBe('done');
+    expect(await releaseWhenCancelled(() => sleep(GRACE_MS * 3, 'done'), calm, GRACE_MS)).toBe('done');
   });
 });

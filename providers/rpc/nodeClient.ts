@@ -5,7 +5,7 @@ import { decodedBody } from '../../infra/http/decodedBody.ts';
 import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import { createServiceHttp, type ServiceReply } from '../../infra/http/serviceHttp.ts';
 
-export interface NodeDoor {
+export interface NodeClient {
   /** For operators: place and host. */
   readonly name: string;
   readonly weight: number;
@@ -20,7 +20,7 @@ export interface NodeDoor {
   close(): Promise<void>;
 }
 
-export interface DoorOptions {
+export interface NodeClientOptions {
   network: string;
   index: number;
   endpoint: string | RpcEndpoint;
@@ -34,7 +34,13 @@ const TIMEOUTS: ProviderTimeouts = { connectMs: 3_000, firstByteMs: 30_000, idle
 const MIN_SECRET = 12;
 const IDENTITY = { 'accept-encoding': 'identity' };
 
-export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOptions): NodeDoor {
+export function openNodeClient({
+  network,
+  index,
+  endpoint,
+  settings,
+  apiKey,
+}: NodeClientOptions): NodeClient {
   const { url: written, weight = 1 } = typeof endpoint === 'string' ? { url: endpoint } : endpoint;
   const inUrl = written.includes('{key}');
   const url = new URL(written.replaceAll('{key}', encodeURIComponent(apiKey ?? '')));
@@ -49,7 +55,7 @@ export function openDoor({ network, index, endpoint, settings, apiKey }: DoorOpt
   const reads = createServiceHttp({ ...shared, name, keepsConnections: true });
   const writes = createServiceHttp({ ...shared, name });
   const streams = createServiceHttp({ ...shared, pauses: true });
-  // The door takes a slash at the end away.
+  // The HTTP client takes a slash at the end away.
   const path = url.pathname.endsWith('/') ? '/' : '';
   const query = url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) };
   return {

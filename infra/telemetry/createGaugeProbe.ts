@@ -11,7 +11,7 @@ export interface PeriodicQuery<T> {
 }
 
 /** To be called by every gauge that shows the answer, so that a scrape has them all of the same moment; never throws. */
-export function askedSometimes<T>(question: PeriodicQuery<T>): () => Promise<void> {
+export function createGaugeProbe<T>(question: PeriodicQuery<T>): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | undefined;
 

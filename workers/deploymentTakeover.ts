@@ -25,12 +25,12 @@ export interface Version {
   patience?: number;
 }
 
-export interface StandBy {
+export interface DeploymentTakeover {
   /** Makes this version the current one if nobody runs the current one any more; true when it did. */
-  look(): Promise<boolean>;
+  attempt(): Promise<boolean>;
 }
 
-export function openStandBy(temporal: Temporal, version: Version): StandBy {
+export function openDeploymentTakeover(temporal: Temporal, version: Version): DeploymentTakeover {
   const { namespace, buildId, patience = PATIENCE } = version;
   let known = '';
   let unchanged = 0;
@@ -53,7 +53,7 @@ export function openStandBy(temporal: Temporal, version: Version): StandBy {
   }
 
   return {
-    async look() {
+    async attempt() {
       try {
         return await temporal.within(LOOK_LIMIT_MS, lookThrough);
       } catch (error) {
@@ -76,12 +76,16 @@ async function lastPoll(client: Client, namespace: string, version?: string | nu
 }
 
 /** Looks again and again, until the worker is told to stop. */
-export async function keepLooking(standBy: StandBy, log: Logger, signal: AbortSignal): Promise<void> {
+export async function watchDeployment(
+  takeover: DeploymentTakeover,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      if (await standBy.look()) log.warn('this version took over: nobody ran the current one any more');
+      if (await takeover.attempt()) log.warn('this version took over: nobody ran the current one any more');
     } catch (error) {
       log.debug({ err: error }, 'the versions of the workers could not be looked at');
     }

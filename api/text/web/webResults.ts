@@ -10,7 +10,7 @@ import type { ChatBody } from '../chatBody.ts';
 import type { Citation } from '../present.ts';
 import { type FoundPage, pagesBlock, searchBlock } from './block.ts';
 
-export interface Findings {
+export interface WebResults {
   kind: 'search' | 'pages';
   /** What the model is told, as a system message. */
   block: string;
@@ -49,7 +49,7 @@ export async function searchWeb(
     tokens: number;
     price: LedgerPrice;
   },
-): Promise<Findings> {
+): Promise<WebResults> {
   const limits = { limit: MAX_RESULTS, signal: within(signal, SEARCH_TIMEOUT_MS) };
   const terms = { tokens, marked: body.service_parameters.enable_web_citations };
   try {
@@ -88,7 +88,7 @@ interface PageReading extends WebRequest {
 }
 
 /** Throws the signal's reason when nobody waits any more. */
-export async function readPages(reader: PageReader, reading: PageReading): Promise<Findings> {
+export async function readPages(reader: PageReader, reading: PageReading): Promise<WebResults> {
   const { addresses, passedOver, tokens, price, body, signal, waitFor } = reading;
   const deadline = within(signal, PAGES_TIMEOUT_MS);
   const pages = await waitFor(

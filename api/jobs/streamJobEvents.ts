@@ -31,7 +31,7 @@ const HEARTBEAT = ': still running\n\n';
 const NOTHING_NEW = ': nothing new yet\n\n';
 
 /** Nothing waits here for a client that is behind but this stream: what it has not taken is not even read. */
-export async function tellJob(telling: Telling, take: TakeText): Promise<void> {
+export async function streamJobEvents(telling: Telling, take: TakeText): Promise<void> {
   const { watch, signal, stopping } = telling;
   const ends = [signal, stopping];
   for (const end of ends) end.addEventListener('abort', watch.wake);

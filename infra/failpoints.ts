@@ -1,5 +1,5 @@
 /**
- * Named crash points (CRASH-1 to CRASH-41). A no-op unless the process was started with `FAREBOX_TEST_POINT`, which
+ * Failpoints, by name (CRASH-1 to CRASH-41). A no-op unless the process was started with `FAREBOX_TEST_POINT`, which
  * only the kill tests do. A setting is `name:action[:visit[:ms]]`; several have commas between them. Visits start at 1.
  * - `kill` ends this process by SIGKILL: there and then, or `ms` later while the work goes on.
  * - `lose` throws after the effect, as a lost reply would.
@@ -10,7 +10,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-interface ArmedPoint {
+interface ArmedFailpoint {
   text: string;
   name: string;
   action: string;
@@ -19,30 +19,30 @@ interface ArmedPoint {
   visits: number;
 }
 
-let armed: ArmedPoint[] | undefined;
+let armed: ArmedFailpoint[] | undefined;
 let control: { file: string; text: string } | undefined;
 
-/** Arms points for the life of this process; called once by the entry points with the configured value. */
-export function armPoint(specification: string | undefined): void {
+/** Arms failpoints for the life of this process; called once by the entry points with the configured value. */
+export function armFailpoints(specification: string | undefined): void {
   control = specification?.startsWith('@') ? { file: specification.slice(1), text: '' } : undefined;
   armed = specification ? parse(control ? '' : specification) : undefined;
 }
 
 /** Marks a place where a crash, a lost reply or a pause must do no harm. Costs one comparison when nothing is armed. */
-export function point(name: string): Promise<void> | undefined {
+export function failpoint(name: string): Promise<void> | undefined {
   if (armed === undefined) return undefined;
   const target = visit(name);
   return target && fire(target);
 }
 
 /** Whether somebody wants to know about this place; for places whose mere finding costs something. */
-export function isArmed(name: string): boolean {
+export function isFailpointArmed(name: string): boolean {
   if (armed === undefined) return false;
   reread();
   return armed.some((each) => each.name === name);
 }
 
-function visit(name: string): ArmedPoint | undefined {
+function visit(name: string): ArmedFailpoint | undefined {
   reread();
   const passed = (armed ?? []).filter((each) => each.name === name);
   for (const each of passed) each.visits += 1;
@@ -57,7 +57,7 @@ function reread(): void {
   armed = parse(text);
 }
 
-function parse(specification: string): ArmedPoint[] {
+function parse(specification: string): ArmedFailpoint[] {
   return specification
     .split(',')
     .filter((text) => text !== '')
@@ -67,7 +67,7 @@ function parse(specification: string): ArmedPoint[] {
     });
 }
 
-async function fire({ text, name, action, ms }: ArmedPoint): Promise<void> {
+async function fire({ text, name, action, ms }: ArmedFailpoint): Promise<void> {
   if (control) appendFileSync(`${control.file}.fired`, `${text}\n`);
   if (action === 'kill') {
     if (ms > 0) {

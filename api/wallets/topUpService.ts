@@ -15,8 +15,8 @@ import {
   MAX_WINDOW_SECONDS,
 } from '../../domain/payments/topUp.ts';
 import { isSameWallet } from '../../domain/wallets.ts';
+import { failpoint } from '../../infra/failpoints.ts';
 import type { Logger } from '../../infra/log.ts';
-import { point } from '../../infra/points.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
 import type { Sql } from '../../infra/postgres/pool.ts';
 import {
@@ -55,7 +55,7 @@ interface Presentation {
   stopping: AbortSignal;
 }
 
-export interface TopUpDesk {
+export interface TopUpService {
   /**
    * Resolves when the payment is credited, refused or over, or when it was waited for long enough. Throws PaymentRefused
    * before anything moved, and FareboxError `unavailable` when its chain, Temporal or the database is away, or too many are
@@ -73,7 +73,7 @@ const START_ATTEMPTS = 2;
 const FIRST_LOOK_MS = 15;
 const MAX_LOOK_MS = 250;
 /** Each looks at its row four times a second. */
-const MAX_FLIGHTS = 200;
+const MAX_IN_FLIGHT = 200;
 /** Told to a payer whose payments failed: the next one may be hours away. */
 const RETRY_AFTER_FAILURES_SECONDS = 3_600;
 
@@ -85,36 +85,36 @@ interface TopUpDependencies {
 }
 
 /** `settleWaitMs`: how long a presenter is made to wait for the credit; 25 s. */
-export function createTopUpDesk(
+export function createTopUpService(
   given: Omit<TopUpDependencies, 'settleWaitMs'> & Partial<TopUpDependencies>,
-): TopUpDesk {
-  const desk: TopUpDependencies = { settleWaitMs: SETTLE_WAIT_MS, ...given };
-  const flights = new Map<string, Promise<PresentedTopUp>>();
+): TopUpService {
+  const dependencies: TopUpDependencies = { settleWaitMs: SETTLE_WAIT_MS, ...given };
+  const inFlight = new Map<string, Promise<PresentedTopUp>>();
   const taken: PaymentsInFlight = new Map();
-  const turns = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
+  const semaphore = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
   const check: Check = (presentation) => {
     const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
-    return turns.run(() => mustBePayable(presentation, signal), signal);
+    return semaphore.run(() => mustBePayable(presentation, signal), signal);
   };
 
   async function present(presentation: Presentation): Promise<PresentedTopUp> {
     const { payment } = presentation;
     const name = `${paymentIdOf(payment)} ${termsOf(payment)}`;
-    const flying = flights.get(name);
+    const running = inFlight.get(name);
     // Only the first presenter can be told of a payment that nobody knew.
-    if (flying) return { ...(await flying), known: true };
-    if (flights.size >= MAX_FLIGHTS) throw unavailable('too many payments are waited for');
-    const flight = fly({ ...desk, taken }, check, presentation).finally(() => {
-      flights.delete(name);
+    if (running) return { ...(await running), known: true };
+    if (inFlight.size >= MAX_IN_FLIGHT) throw unavailable('too many payments are waited for');
+    const started = settlePresented({ ...dependencies, taken }, check, presentation).finally(() => {
+      inFlight.delete(name);
       taken.delete(paymentIdOf(payment));
     });
-    flights.set(name, flight);
-    return await flight;
+    inFlight.set(name, started);
+    return await started;
   }
 
   return {
     async find(presentation) {
-      const row = await readRow(desk, presentation.payment);
+      const row = await readRow(dependencies, presentation.payment);
       if (row?.state === 'failed') return await present(presentation);
       return row && { paymentId: row.paymentId, row, known: true };
     },
@@ -136,19 +136,19 @@ async function readRow({ sql }: TopUpDependencies, payment: SignedPayment): Prom
 
 type Check = (presentation: Presentation) => Promise<void>;
 
-async function fly(
-  desk: TopUpDependencies & { taken: PaymentsInFlight },
+async function settlePresented(
+  dependencies: TopUpDependencies & { taken: PaymentsInFlight },
   check: Check,
   presentation: Presentation,
 ): Promise<PresentedTopUp> {
   const { payment } = presentation;
   const paymentId = paymentIdOf(payment);
-  const before = await readRow(desk, payment);
+  const before = await readRow(dependencies, payment);
   const known = before !== undefined;
   if (before?.state === 'failed') {
     if (!(await isOnChain(presentation, before))) return { paymentId, row: before, known };
-    await begin(desk, presentation, undefined);
-  } else if (before && (isFinalTopUp(before.state) || isWornOut(before))) {
+    await begin(dependencies, presentation, undefined);
+  } else if (before && (isFinalTopUp(before.state) || areAttemptsExhausted(before))) {
     return { paymentId, row: before, known };
   }
   if (!before || before.state === 'refused') {
@@ -156,13 +156,13 @@ async function fly(
       await check(presentation);
     } catch (error) {
       // Another process may have taken it meanwhile: then its nonce is used, and rightly so.
-      const row = error instanceof PaymentRefused ? await readRow(desk, payment) : undefined;
+      const row = error instanceof PaymentRefused ? await readRow(dependencies, payment) : undefined;
       if (!row || row.state === 'refused') throw asUnavailable(error);
     }
-    if (!before) await mustHaveRoom(desk, payment);
-    await begin(desk, presentation, before);
+    if (!before) await mustHaveRoom(dependencies, payment);
+    await begin(dependencies, presentation, before);
   }
-  const row = await outcomeOf(desk, presentation, before);
+  const row = await outcomeOf(dependencies, presentation, before);
   return { paymentId, row, known: known || isByAnother(row, presentation) };
 }
 
@@ -182,7 +182,7 @@ async function isOnChain({ network, payment }: Presentation, { transaction }: To
 }
 
 /**
- * A wallet signs payments for free, and each one that is taken keeps the chain's nodes and the fee payer's purse busy until
+ * A wallet signs payments for free, and each one that is taken keeps the chain's nodes and the fee payer's account busy until
  * it ends. Payments that this process has just taken count before they are written down; each process counts its own.
  */
 async function mustHaveRoom(
@@ -215,7 +215,7 @@ function tooMany(message: string, retryAfterSeconds: number): FareboxError {
   return new FareboxError({ code: 'rate_limited', message, retryAfterSeconds: seconds });
 }
 
-function isWornOut({ state, settlements }: TopUpRow): boolean {
+function areAttemptsExhausted({ state, settlements }: TopUpRow): boolean {
   return state === 'refused' && settlements >= MAX_SETTLEMENTS;
 }
 
@@ -257,7 +257,7 @@ async function begin(
   const options = topUpOptions(inputOf(presentation));
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await point('top-up-start');
+      await failpoint('top-up-start');
       await temporal.within(START_LIMIT_MS, async ({ workflow }) => {
         if (!before) await workflow.start(TOP_UP_WORKFLOW, options);
         else {
@@ -269,7 +269,7 @@ async function begin(
           });
         }
       });
-      await point('top-up-started');
+      await failpoint('top-up-started');
       return;
     } catch (error) {
       if (attempt >= START_ATTEMPTS) throw notTaken('Temporal cannot be asked', error);
@@ -285,13 +285,13 @@ function inputOf({ network, payment, requestId }: Presentation): TopUpInput {
 
 /** The row when it says how this presentation ended, or after the longest wait. `before`: what it said before. */
 async function outcomeOf(
-  desk: TopUpDependencies,
+  dependencies: TopUpDependencies,
   { payment, stopping }: Presentation,
   before: TopUpRow | undefined,
 ): Promise<TopUpRow | undefined> {
-  const until = performance.now() + desk.settleWaitMs;
+  const until = performance.now() + dependencies.settleWaitMs;
   for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.3, MAX_LOOK_MS)) {
-    const row = await readRow(desk, payment);
+    const row = await readRow(dependencies, payment);
     if ((row && isNews(row, before)) || stopping.aborted || performance.now() + pauseMs > until) return row;
     await sleep(pauseMs);
   }

@@ -11,10 +11,10 @@ import type { Dependencies } from '../../dependencies.ts';
 import { limitRoute } from '../../http/limitRoute.ts';
 import type { RouteRequest } from '../../http/route.ts';
 import type { ChatBody } from '../chatBody.ts';
-import { type Findings, readPages, searchWeb } from './findings.ts';
-import { addressesIn, lastWords, searchQuery, speaksOfThePresent } from './question.ts';
+import { addressesIn, lastUserText, searchQuery, isAboutThePresent } from './question.ts';
+import { readPages, searchWeb, type WebResults } from './webResults.ts';
 
-export interface Errand {
+export interface WebLookup {
   /** The most that it can cost. */
   addOns: readonly AddOn[];
   /** The most that it adds to the prompt. */
@@ -22,7 +22,7 @@ export interface Errand {
   /** Hosts that the client chose are visited. */
   visits: boolean;
   /** Goes once, however often it is asked: models that are tried after another share what was found. */
-  findings(): Promise<Findings>;
+  results(): Promise<WebResults>;
 }
 
 /** Published limit (TEXT-12). */
@@ -37,17 +37,17 @@ type LookupRequest = Pick<
 >;
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
-export function webErrand(
+export function planWebLookup(
   tools: LookupDependencies,
   request: LookupRequest,
   { spec }: TextModel,
-): Errand | undefined {
+): WebLookup | undefined {
   const { body } = request;
   const { enable_web_scraping: scraping, enable_web_search: search } = body.service_parameters;
   if (!scraping && search === 'off') return undefined;
   const { signal, log, waitFor, share } = request;
   const asking = { body, signal, log, waitFor, share };
-  const said = lastWords(body);
+  const said = lastUserText(body);
   const { availableContextTokens: context } = spec;
   const addresses = scraping ? addressesIn(said) : [];
   if (addresses.length > 0) {
@@ -55,27 +55,27 @@ export function webErrand(
     const tokens = Math.min(TOKENS_OF_PAGE * read.length, Math.floor(context / 2));
     const job = { ...asking, addresses: read, passedOver: addresses.length - read.length, tokens };
     const { scrape: price } = tools.config.prices;
-    return errand([{ kind: 'page read', count: read.length, price }], tokens, () =>
+    return createLookup([{ kind: 'page read', count: read.length, price }], tokens, () =>
       readPages(tools.pages, { ...job, price }),
     );
   }
   const engine = tools.search;
-  const query = search === 'on' || (search === 'auto' && speaksOfThePresent(said)) ? searchQuery(said) : '';
+  const query = search === 'on' || (search === 'auto' && isAboutThePresent(said)) ? searchQuery(said) : '';
   if (query === '' || !engine) return undefined;
   const tokens = Math.min(TOKENS_OF_SEARCH, Math.floor(context / 4));
   const { search: price } = tools.config.prices;
-  return errand([{ kind: 'web search', count: 1, price }], tokens, () =>
+  return createLookup([{ kind: 'web search', count: 1, price }], tokens, () =>
     searchWeb(engine, { ...asking, query, tokens, price }),
   );
 }
 
-function errand(addOns: AddOn[], tokens: number, go: () => Promise<Findings>): Errand {
-  let going: Promise<Findings> | undefined;
+function createLookup(addOns: AddOn[], tokens: number, go: () => Promise<WebResults>): WebLookup {
+  let going: Promise<WebResults> | undefined;
   return {
     addOns,
     visits: addOns.some(({ kind }) => kind === 'page read'),
     promptTokens: tokens + TOKENS_PER_MESSAGE,
-    findings() {
+    results() {
       going ??= go();
       return going;
     },
@@ -89,9 +89,9 @@ const VISITS_PER_MINUTE = 60;
 export async function limitVisits(
   { limits }: Pick<Dependencies, 'limits'>,
   accountId: string,
-  errand: Errand | undefined,
+  lookup: WebLookup | undefined,
 ): Promise<void> {
-  if (!errand?.visits) return;
+  if (!lookup?.visits) return;
   const perMinute = limits.overrideOf(accountId).requestsPerMinute ?? VISITS_PER_MINUTE;
   const words = ' with pages of the web';
   await limitRoute({ limits }, { accountId, path: '/chat/completions with pages', perMinute, words });

@@ -1,10 +1,10 @@
 /**
- * Crash points that a voice-changer job passes, by their numbers (CRASH-1 to CRASH-30). The numbers 10, 18 and 19 are
+ * Failpoints that a voice-changer job passes, by their numbers (CRASH-1 to CRASH-30). The numbers 10, 18 and 19 are
  * not in use; CRASH-31 and above are not on the way of a job.
  */
 import type { FlowName } from './flows.ts';
 
-export interface CrashPoint {
+export interface Failpoint {
   number: string;
   name: string;
   /** Which process passes it. */
@@ -16,15 +16,15 @@ export interface CrashPoint {
   loseFlow?: FlowName;
 }
 
-const api = (number: string, name: string, flow: FlowName, more: Partial<CrashPoint> = {}): CrashPoint => ({
+const api = (number: string, name: string, flow: FlowName, more: Partial<Failpoint> = {}): Failpoint => ({
   ...{ number, name, at: 'api', flow },
   ...more,
 });
-const worker = (number: string, name: string, flow: FlowName): CrashPoint => ({
+const worker = (number: string, name: string, flow: FlowName): Failpoint => ({
   ...{ number, name, at: 'worker', flow },
 });
 
-export const POINTS: readonly CrashPoint[] = [
+export const FAILPOINTS: readonly Failpoint[] = [
   api('1 request parsed', 'request-parsed', 'instant'),
   api('2 source bytes stored', 'source-stored', 'instant'),
   worker('3 length measured', 'measured', 'instant'),

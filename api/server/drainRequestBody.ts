@@ -8,7 +8,7 @@ import { turnGuard } from './turnGuard.ts';
 const MAX_MS = 10_000;
 const MAX_BYTES = 64 * 1_048_576;
 
-export function lingerOver(request: IncomingMessage): void {
+export function drainRequestBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
   const giveUp = () => request.socket.destroy();

@@ -1,5 +1,5 @@
 /** Waits for work that goes on without this caller: rejects with the signal's reason as soon as it is aborted. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   // What it ends with after the caller has gone concerns nobody.
   work.catch(() => undefined);
   signal.throwIfAborted();

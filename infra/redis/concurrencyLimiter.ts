@@ -5,7 +5,7 @@
  */
 import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import { preferShared } from './preferShared.ts';
+import { withLocalFallback } from './withLocalFallback.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -14,7 +14,7 @@ declare module 'ioredis' {
   }
 }
 
-export interface Crowd {
+export interface ConcurrencyLimiter {
   /** Undefined: the account has as many calls in flight as it may. `callId` is nobody else's. */
   enter(accountId: string, callId: string, most: number): Promise<Leave | undefined>;
   close(): void;
@@ -23,7 +23,7 @@ export interface Crowd {
 /** Resolves when the next call may take its place; repeating it changes nothing. Never throws. */
 export type Leave = () => Promise<void>;
 
-export interface CrowdOptions {
+export interface ConcurrencyLimiterOptions {
   /** 30 s by default. */
   leaseMs?: number;
   onFallback?(error: unknown): void;
@@ -55,11 +55,14 @@ return 1
 const LEASE_MS = 30_000;
 const MAX_ACCOUNTS = 50_000;
 
-export function createCrowd(redis: Redis, options: CrowdOptions): Crowd {
+export function createConcurrencyLimiter(
+  redis: Redis,
+  options: ConcurrencyLimiterOptions,
+): ConcurrencyLimiter {
   const { leaseMs = LEASE_MS, onFallback = () => undefined } = options;
   redis.defineCommand('fareboxEnter', { lua: ENTER });
   redis.defineCommand('fareboxRenew', { lua: RENEW });
-  const orAlone = preferShared(onFallback);
+  const orAlone = withLocalFallback(onFallback);
   /** Those of this process: what is left to count by without Redis. */
   const own = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   const inside = new Map<string, string>();

@@ -5,21 +5,21 @@
 import type { Redis } from 'ioredis';
 
 export interface RedisCall {
-  ask(redis: Redis): Promise<void>;
-  refuse(error: unknown): void;
+  send(redis: Redis): Promise<void>;
+  fail(error: unknown): void;
 }
 
-export interface Line {
+export interface CommandBatcher {
   /** Whether what is handed in now has to wait, so that more of its kind may join it. */
   readonly busy: boolean;
-  hand(question: RedisCall): void;
+  add(command: RedisCall): void;
 }
 
 /** So many pieces are with Redis at once. */
 const MAX_UNDER_WAY = 2;
 
 /** `onTaken`: nothing joins any more what has waited so far. */
-export function sendTogether(redis: Redis, onTaken: () => void): Line {
+export function createCommandBatcher(redis: Redis, onTaken: () => void): CommandBatcher {
   let underWay = 0;
   let held: RedisCall[] = [];
 
@@ -30,25 +30,25 @@ export function sendTogether(redis: Redis, onTaken: () => void): Line {
     return taken;
   }
 
-  function send(questions: readonly RedisCall[]): void {
+  function send(commands: readonly RedisCall[]): void {
     underWay += 1;
-    let unanswered = questions.length;
+    let unanswered = commands.length;
     let failure: unknown;
     const answered = () => {
       unanswered -= 1;
       if (unanswered > 0) return;
       underWay -= 1;
       // What hangs or is gone would take a second of those who wait, too.
-      if (failure !== undefined) for (const question of takeHeld()) question.refuse(failure);
+      if (failure !== undefined) for (const command of takeHeld()) command.fail(failure);
       else if (held.length > 0) send(takeHeld());
     };
     // Before the first connection there is no stream, and the calls fail by themselves.
     const { stream } = redis as { stream?: Redis['stream'] };
     stream?.cork();
-    for (const question of questions) {
-      question.ask(redis).then(answered, (error) => {
+    for (const command of commands) {
+      command.send(redis).then(answered, (error) => {
         failure = error;
-        question.refuse(error);
+        command.fail(error);
         answered();
       });
     }
@@ -59,9 +59,9 @@ export function sendTogether(redis: Redis, onTaken: () => void): Line {
     get busy() {
       return underWay >= MAX_UNDER_WAY;
     },
-    hand(question) {
-      if (underWay < MAX_UNDER_WAY) send([question]);
-      else held.push(question);
+    add(command) {
+      if (underWay < MAX_UNDER_WAY) send([command]);
+      else held.push(command);
     },
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Processes really die at every crash point that a job passes (CRASH-1 to CRASH-30): the job ends delivered and charged
+ * Processes really die at every failpoint that a job passes (CRASH-1 to CRASH-30): the job ends delivered and charged
  * once, or failed and refunded once, the books agree, and nothing is left in the bucket.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CASES } from './cases.ts';
+import { FAILPOINTS } from './failpoints.ts';
 import { killConfig } from './models.ts';
 import { type Played, playCases } from './playCases.ts';
-import { POINTS } from './points.ts';
 
 const LIMIT_MS = 600_000;
 /** Media that expire within seconds, for the cases that wait for it. */
@@ -24,8 +24,8 @@ beforeAll(() => {
 });
 
 describe('a job whose processes die, or whose replies are lost, ends whole and is paid for once', () => {
-  it('covers every crash point of the table that a job passes', () => {
-    const numbers = new Set(POINTS.map((point) => Number.parseInt(point.number, 10)));
+  it('covers every failpoint of the table that a job passes', () => {
+    const numbers = new Set(FAILPOINTS.map((point) => Number.parseInt(point.number, 10)));
     const passed = [
       1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
     ];

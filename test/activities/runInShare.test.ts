@@ -1,7 +1,7 @@
 /** Steps of jobs that fetch and decode: one account takes neither all steps nor all bytes of a worker process. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { inShare } from '../../activities/inShare.ts';
+import { runInShare } from '../../activities/runInShare.ts';
 import type { LimitOverride } from '../../domain/limits/limits.ts';
 import { createAccountShares } from '../../infra/accountShares.ts';
 import { createSemaphore } from '../../infra/semaphore.ts';
@@ -22,7 +22,7 @@ function openWorker(override: LimitOverride = {}) {
   });
   const start = (account: string, bytes = 0): Promise<string> =>
     new MockActivityEnvironment().run(() =>
-      inShare(means, account, async (share) => {
+      runInShare(means, account, async (share) => {
         share.reserve(bytes);
         working.push(account);
         await ended;

@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { isLockTimeout, isUnavailable } from './failures.ts';
 import type { Sql } from './pool.ts';
 
-export interface Lane {
+export interface PipelinedConnection {
   /** In the order of the calls. A connection that breaks takes with it what was sent on it: its outcome is unknown. */
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]>;
 }
@@ -19,7 +19,7 @@ interface LaneConnection {
 }
 
 /** Takes a connection of the pool as long as there is anything to do. Of a pool that is not pipelined it takes one for each. */
-export function openLane(pool: Sql): Lane {
+export function openPipelinedConnection(pool: Sql): PipelinedConnection {
   if (!pool.options.pipeline) {
     return {
       query: async <Row extends pg.QueryResultRow>(statement: pg.QueryConfig) =>

@@ -8,7 +8,7 @@ import type { ChatCall } from '../chatCall.ts';
 import { presentParameters } from '../present.ts';
 
 export interface Presenting {
-  call: Pick<ChatCall, 'findings' | 'request'>;
+  call: Pick<ChatCall, 'webResults' | 'request'>;
   parameters: ServiceParameters;
 }
 
@@ -18,14 +18,14 @@ export function effectiveParameters({ call, parameters }: Presenting) {
   settings.enable_x_search = call.request.xSearch === true;
   // To what is encrypted nothing is added.
   if (call.request.e2eeHeaders) settings.include_service_system_prompt = false;
-  return presentParameters(settings, call.findings?.citations ?? []);
+  return presentParameters(settings, call.webResults?.citations ?? []);
 }
 
 /** Undefined: not wished, or nothing was looked up. */
-export function documentsCall({ call: { findings }, parameters }: Presenting): ToolCall | undefined {
+export function documentsCall({ call: { webResults }, parameters }: Presenting): ToolCall | undefined {
   if (!parameters.return_search_results_as_documents) return undefined;
-  if (!findings?.addOns.some(({ count }) => count > 0)) return undefined;
-  const documents = findings.citations.map(({ title, url, content = '', date = null }, index) => ({
+  if (!webResults?.addOns.some(({ count }) => count > 0)) return undefined;
+  const documents = webResults.citations.map(({ title, url, content = '', date = null }, index) => ({
     ...{ id: String(index + 1), title, url, snippet: content, published_at: date },
   }));
   return {

@@ -7,7 +7,7 @@ import type { CallContext, Outcome } from '../../shared/provider.ts';
  * Undefined: it is made, and whole. A filter that gets no memory ends its stream as if it were through, without an error;
  * therefore the pictures that were written are counted. Throws the reason of the signal when it was aborted.
  */
-export async function run(
+export async function runConversion(
   conversion: FfmpegConversion,
   { context, isWhole }: { context: CallContext; isWhole: (written: Progress) => boolean },
 ): Promise<Outcome | undefined> {
@@ -26,6 +26,6 @@ export async function run(
 }
 
 /** The order itself is at fault. */
-export function refused(message: string): Outcome {
+export function refusedOutcome(message: string): Outcome {
   return { status: 'refused', reason: 'refused', message };
 }

@@ -16,7 +16,7 @@ export interface RunOptions {
 
 const MAX_OUTPUT = 1_000_000;
 
-export function run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
+export function runCommand(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '' };
     const child = spawn(command, args, {
@@ -61,7 +61,7 @@ function endGroup(pid: number | undefined): void {
 }
 
 /** The last lines of what a failed command said: enough to act on, short enough for one message. */
-export function lastWords(result: RunResult): string {
+export function lastOutput(result: RunResult): string {
   const words = `${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-3).join(' | ');
   return `exit code ${result.code}${words ? `: ${words.slice(-400)}` : ''}`;
 }

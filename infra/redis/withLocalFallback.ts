@@ -5,7 +5,7 @@ import { limiterAlone } from '../telemetry/counters.ts';
 const BLIND_MS = 1_000;
 
 /** Does what is shared, and what this process can do alone while Redis does not answer. */
-export function preferShared(onFallback: (error: unknown) => void) {
+export function withLocalFallback(onFallback: (error: unknown) => void) {
   let blindUntil = 0;
   let doubtful = false;
   let probing = false;
