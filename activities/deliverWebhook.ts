@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
-import { presentJobWithTimeline, jobWhenStored } from '../domain/presentJob.ts';
+import { jobWhenStored, presentJobWithTimeline } from '../domain/presentJob.ts';
 import { WEBHOOK_TIMEOUT_MS, type WebhookError, webhookErrorOf } from '../domain/webhooks.ts';
 import { failpoint } from '../infra/failpoints.ts';
 import { signatureHeaders } from '../infra/http/webhookSignature.ts';

@@ -14,9 +14,8 @@ import type { VideoGeneration } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { withWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
-import { waitUntilStored, unseal } from './unseal.ts';
+import { fetchIntoStorage, waitUntilStored, unseal } from './unseal.ts';
 
-const FETCH_LIMIT_MS = 30_000;
 /** Fetched at the same time; decoding takes its turn in the media tools. */
 const AT_ONCE = 4;
 
@@ -111,19 +110,15 @@ async function bring(
   { queueId, medium, number }: NumberedMedium,
   { path, signal }: Target,
 ): Promise<{ sizeBytes: number; sha256: string } | Refusal> {
-  const { storage, guardedFetch } = dependencies;
   const key = mediaKey(queueId, number);
   if (!('url' in medium)) {
     const { sizeBytes, sha256 } = medium;
-    await waitUntilStored(() => storage.getFile(key, { path, sha256, signal }));
+    await waitUntilStored(() => dependencies.storage.getFile(key, { path, sha256, signal }));
     return { sizeBytes, sha256 };
   }
   try {
     const { maxBytes } = limitsOfRole(medium.role);
-    const limits = { path, maxBytes, timeoutMs: FETCH_LIMIT_MS, signal };
-    const { sizeBytes, sha256 } = await guardedFetch.download(medium.url, limits);
-    await storage.putFile(key, path, { sizeBytes, sha256, contentType: 'application/octet-stream' });
-    return { sizeBytes, sha256 };
+    return await fetchIntoStorage(dependencies, medium.url, { key, path, maxBytes, signal });
   } catch (error) {
     const refusal = unfetched(error, fieldOf(medium));
     if (refusal) return { ok: false, ...refusal };

@@ -11,12 +11,10 @@ import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { withWorkplace, type WorkFolder } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
-import { waitUntilStored } from './unseal.ts';
+import { fetchIntoStorage, waitUntilStored } from './unseal.ts';
 
 /** Maximum size of a source (AUDIO-3). */
 const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
-
-const FETCH_LIMIT_MS = 30_000;
 
 export async function measureSource(
   dependencies: ActivityDependencies,
@@ -58,26 +56,18 @@ interface TakenSource {
 async function takeSource(
   dependencies: ActivityDependencies,
   job: VoiceChange,
-  place: WorkFolder & { path: string },
+  { path, signal }: WorkFolder & { path: string },
 ): Promise<TakenSource | Refusal> {
   const { source, queueId } = job;
   if (source.from === 'upload') {
     const { sizeBytes, sha256 } = source;
-    const { path, signal } = place;
     await waitUntilStored(() => dependencies.storage.getFile(sourceKey(queueId), { path, sha256, signal }));
     return { sizeBytes, sha256 };
   }
   const url = await unsealUrl(dependencies, queueId);
   try {
-    const { sizeBytes, sha256 } = await dependencies.guardedFetch.download(url, {
-      path: place.path,
-      maxBytes: MAX_SOURCE_BYTES,
-      timeoutMs: FETCH_LIMIT_MS,
-      signal: place.signal,
-    });
-    const about = { sizeBytes, sha256, contentType: 'application/octet-stream' };
-    await dependencies.storage.putFile(sourceKey(queueId), place.path, about);
-    return { sizeBytes, sha256 };
+    const target = { key: sourceKey(queueId), path, maxBytes: MAX_SOURCE_BYTES, signal };
+    return await fetchIntoStorage(dependencies, url, target);
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal) return refusal;

@@ -11,7 +11,7 @@ import { recordStored } from '../infra/postgres/jobs.ts';
 import { outputKey } from '../infra/s3/objectKeys.ts';
 import { jobsReached } from '../infra/telemetry/counters.ts';
 import type { GenerationOutput } from '../providers/shared/provider.ts';
-import { type GenerationInput, clientInputsOf } from '../workflows/contract.ts';
+import { clientInputsOf, type GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource, removeOutputs } from './endJob.ts';
 import type { WorkFolder } from './folders.ts';

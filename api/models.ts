@@ -13,7 +13,7 @@ import type {
 import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
-import { offlineReason, forbiddenReason } from '../domain/modelAccess.ts';
+import { forbiddenReason, offlineReason } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 import { invalid } from './http/invalid.ts';
 

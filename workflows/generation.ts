@@ -26,9 +26,9 @@ import {
   type CancelResult,
   type CompleteRequest,
   type CompleteResult,
+  clientInputsOf,
   type GenerationInput,
   type GenerationResult,
-  clientInputsOf,
 } from './contract.ts';
 import { acceptedUpdate, calledBackSignal, cancelUpdate, completeUpdate } from './messages.ts';
 import { describeJob } from './operatorView.ts';
@@ -66,7 +66,7 @@ interface GenerationRun {
 }
 
 export async function generation(input: GenerationInput): Promise<GenerationResult> {
-  const story: GenerationRun = {
+  const run: GenerationRun = {
     input,
     steps: createSteps(input),
     told: [],
@@ -77,24 +77,24 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
     result: { state: 'refused' },
     decided: false,
   };
-  listen(story);
-  story.answer = await accept(story);
-  if (!story.answer.accepted) {
-    const { code, message } = story.answer;
-    story.result = { state: 'refused', failure: { code, message } };
-    describeJob(input, story.result, message);
+  listen(run);
+  run.answer = await accept(run);
+  if (!run.answer.accepted) {
+    const { code, message } = run.answer;
+    run.result = { state: 'refused', failure: { code, message } };
+    describeJob(input, run.result, message);
   } else {
-    const ending = await produce(story);
-    const stands = ending === 'stored' || (await close(story, ending)) === 'stored';
-    story.decided = true;
-    if (stands) await keep(story);
+    const ending = await produce(run);
+    const stands = ending === 'stored' || (await close(run, ending)) === 'stored';
+    run.decided = true;
+    if (stands) await keep(run);
   }
-  story.decided = true;
+  run.decided = true;
   // An operator's cancellation must not cut off the answers that clients wait for.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   // Only where there is something to wait for: waiting for nothing takes a turn, too.
-  if (story.told.length > 0) await Promise.all(story.told);
-  return story.result;
+  if (run.told.length > 0) await Promise.all(run.told);
+  return run.result;
 }
 
 const UNHEARD: Refusal = {
@@ -104,33 +104,33 @@ const UNHEARD: Refusal = {
 };
 
 /** Measures the source and charges for it; every refusal leaves nothing behind. */
-async function accept(story: GenerationRun): Promise<AcceptResult> {
-  const { input, steps } = story;
+async function accept(run: GenerationRun): Promise<AcceptResult> {
+  const { input, steps } = run;
   try {
     // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
     // ends now: whoever repeats it waits for that.
-    await condition(() => story.asked || story.cancelRequested, input.timing.acceptMs);
+    await condition(() => run.asked || run.cancelRequested, input.timing.acceptMs);
     // Nobody waits for the answer. An earlier attempt at this turn may have charged and been lost when the server died.
-    if (!story.asked || story.cancelRequested) return await abandon(story);
-    story.interruptible = new CancellationScope({ cancellable: true });
-    const measured = await story.interruptible.run(() => measure(story));
-    if (!measured.ok) return await refuse(story, measured);
-    story.source = measured.source;
+    if (!run.asked || run.cancelRequested) return await abandon(run);
+    run.interruptible = new CancellationScope({ cancellable: true });
+    const measured = await run.interruptible.run(() => measure(run));
+    if (!measured.ok) return await refuse(run, measured);
+    run.source = measured.source;
     const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
-    if (!charged.ok) return await refuse(story, charged);
-    return stand(story, charged);
+    if (!charged.ok) return await refuse(run, charged);
+    return stand(run, charged);
   } catch {
-    return await abandon(story);
+    return await abandon(run);
   }
 }
 
 function stand(
-  story: GenerationRun,
+  run: GenerationRun,
   { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms,
 ): AcceptResult {
   const terms = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
-  story.result = { state: 'accepted', ...terms };
-  describeJob(story.input, story.result, `charged ${paid}; next: the provider`);
+  run.result = { state: 'accepted', ...terms };
+  describeJob(run.input, run.result, `charged ${paid}; next: the provider`);
   return { accepted: true, ...terms };
 }
 
@@ -138,12 +138,12 @@ function stand(
  * Whether the charge was made is not known here: the books decide, and what they hold is given back. A job goes on whose client
  * was told by the API, from its row, that it stands.
  */
-async function abandon(story: GenerationRun): Promise<AcceptResult> {
-  const { input, steps } = story;
+async function abandon(run: GenerationRun): Promise<AcceptResult> {
+  const { input, steps } = run;
   const standing = await CancellationScope.nonCancellable(() =>
     steps.untilDone.abandonJob({ ...clientInputsOf(input), accountId: input.accountId }),
   );
-  if (standing) return stand(story, standing);
+  if (standing) return stand(run, standing);
   return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
 }
 
@@ -154,25 +154,25 @@ function measure({ input, steps }: GenerationRun): Promise<MeasureResult> {
   return Promise.resolve({ ok: true, source: { media: [] } });
 }
 
-async function refuse(story: GenerationRun, refusal: Refusal): Promise<AcceptResult> {
-  await story.steps.ledger.discardSource(clientInputsOf(story.input));
+async function refuse(run: GenerationRun, refusal: Refusal): Promise<AcceptResult> {
+  await run.steps.ledger.discardSource(clientInputsOf(run.input));
   const { code, message, fields } = refusal;
   return { accepted: false, code, message, ...(fields ? { fields } : {}) };
 }
 
 /** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
-async function produce(story: GenerationRun): Promise<'stored' | JobFailure> {
-  const { deadlineMs, cancelAfterMs = deadlineMs } = story.input.timing;
+async function produce(run: GenerationRun): Promise<'stored' | JobFailure> {
+  const { deadlineMs, cancelAfterMs = deadlineMs } = run.input.timing;
   const production = new CancellationScope({ cancellable: true, timeout: deadlineMs });
-  story.interruptible = production;
-  const work = () => (cancelAfterMs < deadlineMs ? converseWithin(story, cancelAfterMs) : converse(story));
+  run.interruptible = production;
+  const work = () => (cancelAfterMs < deadlineMs ? converseWithin(run, cancelAfterMs) : converse(run));
   try {
-    return story.cancelRequested ? CANCELLED : await production.run(work);
+    return run.cancelRequested ? CANCELLED : await production.run(work);
   } catch (error) {
     if (!isCancellation(error)) return failed('provider_failed', 'The job could not be finished.');
-    if (story.ended) return story.ended.ending;
+    if (run.ended) return run.ended.ending;
     // An operator may cancel the workflow itself; then this scope, the root, is cancelled too.
-    if (story.cancelRequested || CancellationScope.current().consideredCancelled) return CANCELLED;
+    if (run.cancelRequested || CancellationScope.current().consideredCancelled) return CANCELLED;
     return TIMED_OUT;
   }
 }
@@ -195,16 +195,16 @@ function failed(code: ErrorCode, message: string): JobFailure {
 }
 
 /** Ends the job at the client's own limit, if the books allow it. */
-async function converseWithin(story: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
+async function converseWithin(run: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
   const limit = new CancellationScope({ cancellable: true });
   limit
     .run(async () => {
       await sleep(limitMs);
-      await endWithinBudget(story, CANCELLED_IN_TIME);
+      await endWithinBudget(run, CANCELLED_IN_TIME);
     })
     .catch(() => undefined);
   try {
-    return await converse(story);
+    return await converse(run);
   } finally {
     limit.cancel();
   }
@@ -214,31 +214,31 @@ async function converseWithin(story: GenerationRun, limitMs: number): Promise<'s
  * The books decide before anything is interrupted. False: its provider cannot be stopped and the account was refunded enough
  * today, so the job goes on and its charge stands.
  */
-async function endWithinBudget(story: GenerationRun, ending: JobFailure): Promise<boolean> {
-  if (story.ended) return true;
-  story.wish ??= askBooks(story, ending).finally(() => {
-    delete story.wish;
+async function endWithinBudget(run: GenerationRun, ending: JobFailure): Promise<boolean> {
+  if (run.ended) return true;
+  run.wish ??= askBooks(run, ending).finally(() => {
+    delete run.wish;
   });
-  return await story.wish;
+  return await run.wish;
 }
 
-async function askBooks(story: GenerationRun, ending: JobFailure): Promise<boolean> {
-  const wish = { ...clientInputsOf(story.input), ...ending, isClients: true };
-  const result = await CancellationScope.nonCancellable(() => story.steps.untilDone.endJob(wish));
+async function askBooks(run: GenerationRun, ending: JobFailure): Promise<boolean> {
+  const wish = { ...clientInputsOf(run.input), ...ending, isClients: true };
+  const result = await CancellationScope.nonCancellable(() => run.steps.untilDone.endJob(wish));
   if (result.refused) {
-    describeJob(story.input, story.result, 'not cancelled: its refund would exceed those of the day');
+    describeJob(run.input, run.result, 'not cancelled: its refund would exceed those of the day');
     return false;
   }
-  story.ended = { ending, result };
-  story.interruptible?.cancel();
+  run.ended = { ending, result };
+  run.interruptible?.cancel();
   return true;
 }
 
-async function converse(story: GenerationRun): Promise<'stored' | JobFailure> {
-  const { steps, input } = story;
+async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
+  const { steps, input } = run;
   const { timing } = input;
   // It was measured before the charge, but a job that was not to be abandoned may have lost that.
-  const measured = story.source ? ({ ok: true, source: story.source } as const) : await measure(story);
+  const measured = run.source ? ({ ok: true, source: run.source } as const) : await measure(run);
   if (!measured.ok) return failed(measured.code, measured.message);
   const { source } = measured;
   let outcome: GenerateResult = await steps.provider.generate({ job: input, source });
@@ -252,7 +252,7 @@ async function converse(story: GenerationRun): Promise<'stored' | JobFailure> {
       case 'ended':
         return failed('provider_failed', 'The job was ended before its output was stored.');
       case 'running':
-        outcome = await awaitOutcome(story, outcome.operation);
+        outcome = await awaitOutcome(run, outcome.operation);
         break;
       case 'busy':
         await sleep(outcome.retryAfterMs);
@@ -280,11 +280,11 @@ const LOST_GRACE_MS = 10_000;
  * Asks until there is an outcome. A call of the provider ends the pause between two questions, but only a few times: each
  * costs the history some events, and who calls too often is asked at the usual times.
  */
-async function awaitOutcome(story: GenerationRun, operation: OperationHandle): Promise<GenerateResult> {
-  const ask = () => story.steps.polling.awaitOutcome({ job: story.input, operation });
+async function awaitOutcome(run: GenerationRun, operation: OperationHandle): Promise<GenerateResult> {
+  const ask = () => run.steps.polling.awaitOutcome({ job: run.input, operation });
   for (let calls = 0; calls < MAX_CALLS_HEARD; calls += 1) {
     const pause = new CancellationScope({ cancellable: true });
-    story.calledBack = () => pause.cancel();
+    run.calledBack = () => pause.cancel();
     try {
       return await pause.run(ask);
     } catch (error) {
@@ -292,49 +292,49 @@ async function awaitOutcome(story: GenerationRun, operation: OperationHandle): P
       if (!calledBack) throw error;
     }
   }
-  delete story.calledBack;
+  delete run.calledBack;
   return await ask();
 }
 
 const MAX_CALLS_HEARD = 3;
 
 /** Refunds and ends the job; the row decides when the output and the end raced each other. */
-async function close(story: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
+async function close(run: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
-    const wish = { ...clientInputsOf(story.input), ...ending };
-    const ended = story.ended?.result ?? (await story.steps.untilDone.endJob(wish));
+    const wish = { ...clientInputsOf(run.input), ...ending };
+    const ended = run.ended?.result ?? (await run.steps.untilDone.endJob(wish));
     if (ended.state === 'stored') return 'stored';
-    story.result = {
-      ...story.result,
+    run.result = {
+      ...run.result,
       state: ended.state,
       ...(ended.refundId ? { refundId: ended.refundId } : {}),
       failure: ending.failure,
     };
-    describeJob(story.input, story.result, ending.failure.message);
-    tell(story);
+    describeJob(run.input, run.result, ending.failure.message);
+    tell(run);
     return 'closed';
   });
 }
 
 /** Keeps the output until the client is done with it or its retention ends, then deletes it. */
-async function keep(story: GenerationRun): Promise<void> {
-  const { input, steps } = story;
-  story.result = { ...story.result, state: 'stored' };
-  describeJob(input, story.result, 'next: delivery, then deletion');
-  tell(story);
-  let done = story.completeRequested;
+async function keep(run: GenerationRun): Promise<void> {
+  const { input, steps } = run;
+  run.result = { ...run.result, state: 'stored' };
+  describeJob(input, run.result, 'next: delivery, then deletion');
+  tell(run);
+  let done = run.completeRequested;
   try {
-    done = await condition(() => story.completeRequested, input.timing.retentionMs);
+    done = await condition(() => run.completeRequested, input.timing.retentionMs);
   } catch (error) {
     if (!isCancellation(error)) throw error;
   }
   await CancellationScope.nonCancellable(async () => {
     const as = done ? 'deleted' : 'expired';
     await steps.untilDone.removeMedia({ queueId: input.queueId, as });
-    story.mediaGone = true;
-    story.result = { ...story.result, state: as };
-    describeJob(input, story.result, 'the media is gone, the charge stands');
-    tell(story);
+    run.mediaGone = true;
+    run.result = { ...run.result, state: as };
+    describeJob(input, run.result, 'the media is gone, the charge stands');
+    tell(run);
   });
 }
 
@@ -343,39 +343,39 @@ function tell({ input, result, told }: GenerationRun): void {
   if (event && input.webhook?.events.includes(event)) told.push(notifyClient(input, event));
 }
 
-function listen(story: GenerationRun): void {
-  setHandler(acceptedUpdate, () => answer(story));
-  setHandler(cancelUpdate, () => cancel(story));
-  setHandler(completeUpdate, (request) => complete(story, request));
-  setHandler(calledBackSignal, () => story.calledBack?.());
+function listen(run: GenerationRun): void {
+  setHandler(acceptedUpdate, () => answer(run));
+  setHandler(cancelUpdate, () => cancel(run));
+  setHandler(completeUpdate, (request) => complete(run, request));
+  setHandler(calledBackSignal, () => run.calledBack?.());
 }
 
-async function answer(story: GenerationRun): Promise<AcceptResult> {
-  story.asked = true;
-  await condition(() => story.answer !== undefined);
-  if (!story.answer) throw new Error('the answer was awaited and is missing');
-  return story.answer;
+async function answer(run: GenerationRun): Promise<AcceptResult> {
+  run.asked = true;
+  await condition(() => run.answer !== undefined);
+  if (!run.answer) throw new Error('the answer was awaited and is missing');
+  return run.answer;
 }
 
-async function cancel(story: GenerationRun): Promise<CancelResult> {
-  if (story.decided) return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
+async function cancel(run: GenerationRun): Promise<CancelResult> {
+  if (run.decided) return { outcome: run.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
   // Before it is charged there is nothing to refund.
-  if (story.answer?.accepted) {
-    if (!(await endWithinBudget(story, CANCELLED))) return { outcome: 'over_budget' };
+  if (run.answer?.accepted) {
+    if (!(await endWithinBudget(run, CANCELLED))) return { outcome: 'over_budget' };
   } else {
-    story.cancelRequested = true;
-    story.interruptible?.cancel();
+    run.cancelRequested = true;
+    run.interruptible?.cancel();
   }
-  await condition(() => story.decided);
-  return { outcome: story.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
+  await condition(() => run.decided);
+  return { outcome: run.result.state === 'cancelled' ? 'cancelled' : 'too_late' };
 }
 
-async function complete(story: GenerationRun, request?: CompleteRequest): Promise<CompleteResult> {
-  story.completeRequested = true;
+async function complete(run: GenerationRun, request?: CompleteRequest): Promise<CompleteResult> {
+  run.completeRequested = true;
   // Before there is an output there is nothing to remove; what arrives later is discarded at once. The row can be ahead of
   // this workflow: a client that was sent the output must not hear that it is gone while it is not.
-  const stored = request?.stored || (story.decided && story.result.state === 'stored');
+  const stored = request?.stored || (run.decided && run.result.state === 'stored');
   if (!stored) return { outcome: 'deleted' };
-  const gone = await condition(() => story.mediaGone, 5_000);
+  const gone = await condition(() => run.mediaGone, 5_000);
   return { outcome: gone ? 'deleted' : 'pending' };
 }

@@ -58,23 +58,23 @@ interface TopUpRun {
 }
 
 export async function topUp(input: TopUpInput): Promise<TopUpResult> {
-  const story: TopUpRun = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
+  const run: TopUpRun = { input, stand: { state: 'recorded', settlements: 0 }, wanted: 1 };
   setHandler(presentedSignal, ({ settlements }) => {
-    story.wanted = Math.max(story.wanted, settlements + 1);
-    if (isWantedAgain(story)) story.pause?.cancel();
+    run.wanted = Math.max(run.wanted, settlements + 1);
+    if (isWantedAgain(run)) run.pause?.cancel();
   });
-  story.stand = await books.recordTopUp(input);
-  while (!isFinalTopUp(story.stand.state)) {
-    if (story.stand.state === 'recorded' || isWantedAgain(story)) {
-      await settle(story);
+  run.stand = await books.recordTopUp(input);
+  while (!isFinalTopUp(run.stand.state)) {
+    if (run.stand.state === 'recorded' || isWantedAgain(run)) {
+      await settle(run);
       continue;
     }
-    const verdict = await watch(story);
+    const verdict = await watch(run);
     if (!verdict) continue;
-    story.stand = await books.concludeTopUp({ paymentId: input.paymentId, verdict });
+    run.stand = await books.concludeTopUp({ paymentId: input.paymentId, verdict });
   }
-  describe(story);
-  const { settlements: _, ...result } = story.stand;
+  describe(run);
+  const { settlements: _, ...result } = run.stand;
   return result;
 }
 
@@ -82,44 +82,44 @@ function isWantedAgain({ stand, wanted }: TopUpRun): boolean {
   return stand.state === 'refused' && wanted > stand.settlements;
 }
 
-async function settle(story: TopUpRun): Promise<void> {
-  const { input, stand } = story;
+async function settle(run: TopUpRun): Promise<void> {
+  const { input, stand } = run;
   const settlement = stand.settlements + 1;
-  story.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
-  describe(story);
+  run.stand = await settleTopUp({ paymentId: input.paymentId, settlement });
+  describe(run);
 }
 
 /** Undefined: its payer presents it again, or it was not refused after all. */
-async function watch(story: TopUpRun): Promise<TopUpVerdict | undefined> {
+async function watch(run: TopUpRun): Promise<TopUpVerdict | undefined> {
   const pause = new CancellationScope({ cancellable: true });
-  story.pause = pause;
+  run.pause = pause;
   try {
-    return await pause.run(() => look(story));
+    return await pause.run(() => look(run));
   } catch (error) {
     // An operator's cancellation of the workflow itself goes on; the row is taken up again by the reconciler.
     const byPayer = isCancellation(error) && !CancellationScope.current().consideredCancelled;
     if (byPayer) return undefined;
     throw error;
   } finally {
-    delete story.pause;
+    delete run.pause;
   }
 }
 
-async function look(story: TopUpRun): Promise<TopUpVerdict | undefined> {
-  if (story.stand.state === 'refused') return await waitForPayer(story);
-  return await watchTopUp({ paymentId: story.input.paymentId });
+async function look(run: TopUpRun): Promise<TopUpVerdict | undefined> {
+  if (run.stand.state === 'refused') return await waitForPayer(run);
+  return await watchTopUp({ paymentId: run.input.paymentId });
 }
 
 /** A refused payment: its payer may present it again until its window ends. Undefined: it is on its way after all. */
-async function waitForPayer(story: TopUpRun): Promise<TopUpVerdict | undefined> {
-  const { paymentId } = story.input;
+async function waitForPayer(run: TopUpRun): Promise<TopUpVerdict | undefined> {
+  const { paymentId } = run.input;
   let pauseMs: number = FIRST_REFUSED_PAUSE_MS;
   for (let looks = 1; ; looks += 1) {
     await sleep(pauseMs);
     const examination = await examineTopUp({ paymentId, looks });
     if (examination.verdict) return examination.verdict;
-    story.stand = examination.stand;
-    if (story.stand.state !== 'refused') return undefined;
+    run.stand = examination.stand;
+    if (run.stand.state !== 'refused') return undefined;
     pauseMs = examination.pauseMs;
   }
 }

@@ -1,8 +1,8 @@
 /** How the audio routes describe themselves. */
 import {
-  orderCommands,
   answersWith,
   ORDER_HEADERS,
+  orderCommands,
   RETRIEVE_HEADERS,
   type RouteDescription,
   UNTIL_STORED,

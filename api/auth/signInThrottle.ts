@@ -1,7 +1,7 @@
 /**
- * What one address may cost us by sign-ins that nothing is paid for. Wallets are made for free, so limits on wallets and on
- * accounts bind nobody here: refused sign-ins, and those of wallets without funds, count for the address that they come
- * from, and so do questions to a chain whether a contract signed.
+ * Limits what one address may cost by sign-ins that nothing is paid for. Wallets are made for free, so limits on wallets and
+ * accounts bind nobody here. Refused sign-ins, and those of wallets without funds, count for their address, and so do
+ * questions to a chain whether a contract signed.
  */
 import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
@@ -51,10 +51,12 @@ const VAIN = {
 };
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
-export function createSignInThrottle(counting: {
+interface Counting {
   limits: LimitSettings;
   config: Pick<Config, 'limits'>;
-}): SignInThrottle {
+}
+
+export function createSignInThrottle(counting: Counting): SignInThrottle {
   /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
   const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });

@@ -4,7 +4,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { failpoint, isFailpointArmed } from '../../infra/failpoints.ts';
 import type { InFlight } from '../server/inFlight.ts';
 import { waitForReceipt } from '../server/receipt.ts';
-import { waitForFirstBytes, relay } from '../server/relay.ts';
+import { relay, waitForFirstBytes } from '../server/relay.ts';
 import {
   type Answer,
   type BinaryAnswer,

@@ -18,10 +18,10 @@ import {
   firstCallable,
   headersOf,
   type ImageRequest,
-  withWorkFolder,
   imageProviderOf,
   prepareSources,
   purchaseOf,
+  withWorkFolder,
 } from './imagePipeline.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';

@@ -29,12 +29,12 @@ import {
   headersOf,
   type ImageRequest,
   type ImageWorkspace,
-  withWorkFolder,
   imageProviderOf,
   prepareSources,
   purchaseOf,
   safeMode,
   tierRemarks,
+  withWorkFolder,
 } from './imagePipeline.ts';
 import { type SentImage, takeImages } from './sources.ts';
 

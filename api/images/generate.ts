@@ -21,12 +21,12 @@ import {
   finishImages,
   headersOf,
   type ImageRequest,
-  withWorkFolder,
   imageProviderOf,
   prepareSources,
   purchaseOf,
   safeMode,
   tierRemarks,
+  withWorkFolder,
 } from './imagePipeline.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 

@@ -6,7 +6,10 @@ import { filesInJson } from './filesInJson.ts';
 import type { Generated } from './generate.ts';
 
 /** OpenAI's clients name OpenAI's models: those that nobody knows here are answered for by the usual one. */
-export function withDefaultModel<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
+export function withDefaultModel<T>(
+  usual: string,
+  find: (name: string) => T,
+): (name: string | null | undefined) => T {
   return (name) => {
     try {
       return find(name ?? usual);

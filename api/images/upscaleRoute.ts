@@ -19,10 +19,10 @@ import {
   headersOf,
   type ImageRequest,
   type ImageWorkspace,
-  withWorkFolder,
   imageProviderOf,
   prepareSources,
   purchaseOf,
+  withWorkFolder,
 } from './imagePipeline.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';

@@ -12,7 +12,7 @@ import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
-import { requireFutureExpiry, newKeyOf, toKeyId } from './newKey.ts';
+import { newKeyOf, requireFutureExpiry, toKeyId } from './newKey.ts';
 import { KEY_DESCRIPTIONS } from './openapi.ts';
 import { presentKey, presentKeyWithUsage, presentNewKey } from './presentKey.ts';
 import { createBody, deleteBody, deleteQuery, rotateBody, updateBody } from './schema.ts';

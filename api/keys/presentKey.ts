@@ -1,7 +1,7 @@
 /** Published form of a key (ACCOUNT-3): never its secret, except once in a field of its own (ACCOUNT-4). */
 import { formatNanoFixed, type Nano, nanoToNumber } from '../../domain/money.ts';
 import type { KeyLimits, KeyRecord } from '../../infra/postgres/keys.ts';
-import type { KeyWithUsage, KeySpending } from '../../infra/postgres/keyUsage.ts';
+import type { KeySpending, KeyWithUsage } from '../../infra/postgres/keyUsage.ts';
 
 /** Times in ISO form or null; `models` only on a key that may not call all, `parentId` only on a child. */
 export function presentKey(record: KeyRecord) {

@@ -9,7 +9,13 @@ import { type AnswerDescription, GROUPS, type RouteDescription } from '../http/d
 import type { MultipartSpec, Route } from '../http/route.ts';
 import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
-import { COMMON_HEADERS, LIMIT_HEADERS, REFUSAL_HEADERS, headerReferences, WALLET_HEADERS } from './headers.ts';
+import {
+  COMMON_HEADERS,
+  headerReferences,
+  LIMIT_HEADERS,
+  REFUSAL_HEADERS,
+  WALLET_HEADERS,
+} from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { FareboxError } from '../../domain/errors.ts';
 import { priceOfCredits } from '../../domain/rpc/bill.ts';
 import { RPC_NETWORKS, type RpcNetwork } from '../../domain/rpc/networks.ts';
-import { type RpcRequest, readRpcRequest, hasWrites } from '../../domain/rpc/request.ts';
+import { hasWrites, type RpcRequest, readRpcRequest } from '../../domain/rpc/request.ts';
 import type { LimitedCall } from '../../infra/redis/limiter.ts';
 import { invalidJson } from '../body/readJson.ts';
 import { json } from '../http/answer.ts';

@@ -7,9 +7,9 @@ import { charactersOf, priceOfSpeech, speechSnapshot } from '../../domain/speech
 import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
-import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';

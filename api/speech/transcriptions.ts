@@ -5,9 +5,9 @@ import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/spee
 import type { RecordingFile, Transcript } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, stream } from '../http/answer.ts';
-import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';

@@ -13,9 +13,9 @@ import {
 } from '../../infra/postgres/clonedVoices.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { json } from '../http/answer.ts';
-import { modelHeaders } from '../http/modelHeaders.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
+import { modelHeaders } from '../http/modelHeaders.ts';
 import { defineRoute, type RouteRequest, type UploadedFile } from '../http/route.ts';
 import { requireCallable, requireModel } from '../models.ts';
 import { type Purchase, purchaseAnswer } from '../paid/purchase.ts';

@@ -18,7 +18,7 @@ import {
   promptOf,
 } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import { type ChatCall, type ChatOrder, addWebResults, type PricedChat, settleSearch } from './chatCall.ts';
+import { addWebResults, type ChatCall, type ChatOrder, type PricedChat, settleSearch } from './chatCall.ts';
 import { encryptionOf } from './encryption.ts';
 import { fetchMedia, needsReading } from './mediaParts.ts';
 import { WHOLE_DRAIN_MS } from './modelCall.ts';

@@ -7,7 +7,7 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { mayFallBack, restarting, toClientError, deadlineError } from '../http/upstreamErrors.ts';
+import { deadlineError, mayFallBack, restarting, toClientError } from '../http/upstreamErrors.ts';
 import type { NamedModel } from '../models.ts';
 import type { LedgerHold } from '../paid/ledgerHold.ts';
 import { purchase } from '../paid/purchase.ts';

@@ -1,9 +1,9 @@
 /** How the video routes describe themselves. */
 import { z } from 'zod';
 import {
-  orderCommands,
   answersWith,
   ORDER_HEADERS,
+  orderCommands,
   RETRIEVE_HEADERS,
   type RouteDescription,
   UNTIL_STORED,

@@ -1,6 +1,6 @@
 /** How the webhook routes describe themselves. */
 import { z } from 'zod';
-import { orderedJobCommands, answersWith, type RouteDescription } from '../http/describe.ts';
+import { answersWith, orderedJobCommands, type RouteDescription } from '../http/describe.ts';
 import { deliveryAnswer, deliveryListAnswer, webhookSecretAnswer } from './schema.ts';
 
 const queueId = z.string().meta({ description: 'As the queue route answered it.' });

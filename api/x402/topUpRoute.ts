@@ -16,7 +16,12 @@ import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
-import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readExpiredPayment } from './readPayment.ts';
+import {
+  type EnvelopeOnNetwork,
+  networkOfPayment,
+  paymentHeader,
+  readExpiredPayment,
+} from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';

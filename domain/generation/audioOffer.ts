@@ -94,7 +94,8 @@ function wrongPrompt(spec: MusicSpec, prompt: string): WrongField | undefined {
   const characters = charactersOf(prompt);
   const least = spec.min_prompt_length ?? MIN_PROMPT_LENGTH;
   const most = spec.prompt_character_limit ?? MAX_PROMPT_LENGTH;
-  if (characters < least) return wrongField('prompt', `Must have at least ${least} characters for this model`);
+  if (characters < least)
+    return wrongField('prompt', `Must have at least ${least} characters for this model`);
   if (characters > most) return wrongField('prompt', `Must have at most ${most} characters for this model`);
   return undefined;
 }

@@ -116,7 +116,10 @@ function hintOf(wanted: string | undefined): VideoDurationResult {
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);
   const seconds = match ? Number(match[1]) : Number.NaN;
   if (seconds > 0 && seconds <= MAX_HINT_SECONDS) return { ok: true, frame: {} };
-  return wrongField('duration', `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`);
+  return wrongField(
+    'duration',
+    `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`,
+  );
 }
 
 type Choice = { ok: true; value?: string } | WrongField;

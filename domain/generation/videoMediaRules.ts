@@ -34,7 +34,8 @@ function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undef
   ] as const;
   for (const [field, need] of rows) {
     if (fields[field] !== undefined && need === 'none') return unsupported(field);
-    if (fields[field] === undefined && need === 'required') return wrongField(field, 'Required for this model');
+    if (fields[field] === undefined && need === 'required')
+      return wrongField(field, 'Required for this model');
   }
   if (fields.end_image_url !== undefined && fields.image_url === undefined && needs.image !== 'none') {
     return wrongField('end_image_url', 'Needs image_url');

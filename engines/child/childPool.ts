@@ -3,7 +3,7 @@
  * child, and the event loop of this process never waits for one. Children are kept for the next file (bench `media`).
  */
 import { TooManyWait } from '../../infra/tooBusy.ts';
-import { type ChildPlan, hold, type KeptChild, unrefChild, startChild } from './keptChild.ts';
+import { type ChildPlan, hold, type KeptChild, startChild, unrefChild } from './keptChild.ts';
 
 export interface ChildPoolOptions extends ChildPlan {
   maxChildren: number;

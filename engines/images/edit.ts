@@ -11,13 +11,13 @@ import type { ImageFormat } from '../../domain/images/images.ts';
 import { add, type Canvas, openCanvas, settle } from './editCanvas.ts';
 import { colourChange } from './editColour.ts';
 import {
+  applyWithinMask,
   fadeTo,
   keepMasked,
   type LayerMeans,
   overlay,
   roundCorners,
   vignette,
-  applyWithinMask,
   write as writeText,
 } from './editLayers.ts';
 import { ENCODERS } from './finish.ts';

@@ -2,7 +2,7 @@
 import sharp, { type OverlayOptions } from 'sharp';
 import { pixelsOf as lengthInPixels, type Size } from '../../domain/images/editing/measure.ts';
 import type { Anchor, Length, MaskStep, OverlayStep, SurfaceStep } from '../../domain/images/editing/plan.ts';
-import { add, type Canvas, openCanvas, type Pixels, pixelsOf, singlePixel, setPixels } from './editCanvas.ts';
+import { add, type Canvas, openCanvas, type Pixels, pixelsOf, setPixels, singlePixel } from './editCanvas.ts';
 import { decoding } from './openImage.ts';
 
 type TextStep = Extract<SurfaceStep, { do: 'text' }>;

@@ -10,7 +10,7 @@ import type { ImageInspection, OtherFile } from '../media/inspectImage.ts';
 import { inspector as shared } from '../media/inspector.ts';
 import type { ImageFacts } from './imageFacts.ts';
 import { OVER_LIMITS } from './imageRefusal.ts';
-import { throwImagesBusy, imageFault } from './imageWork.ts';
+import { imageFault, throwImagesBusy } from './imageWork.ts';
 
 export interface LookRequest {
   path: string;

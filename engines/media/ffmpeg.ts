@@ -3,7 +3,7 @@
  * system copies the page tables of whoever asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
  */
 
-import { hold, type KeptChild, unrefChild, shippedChild, startChild } from '../child/keptChild.ts';
+import { hold, type KeptChild, shippedChild, startChild, unrefChild } from '../child/keptChild.ts';
 import type { RunEnd } from '../child/runLimited.ts';
 import type { Synthesis } from '../speech/runEspeak.ts';
 import type { Recognition, RecognitionResult } from '../speech/runPocketsphinx.ts';

@@ -22,7 +22,9 @@ function checkMix(entries: readonly PaymentEntry[]): string[] {
   const place = entries.findIndex(({ network }) => isTestNetwork(network));
   if (real === undefined || place === -1) return [];
   const found = `the test network ${JSON.stringify(entries[place]?.network)} beside ${JSON.stringify(real.network)}`;
-  return [problemLine(['x402', 'networks', place, 'network'], found, 'either real networks or test networks')];
+  return [
+    problemLine(['x402', 'networks', place, 'network'], found, 'either real networks or test networks'),
+  ];
 }
 
 function checkEntries(entries: readonly PaymentEntry[]): string[] {

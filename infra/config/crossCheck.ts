@@ -39,7 +39,9 @@ function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProv
   const provider = findProvider(configured, entry.provider)?.kind;
   if (provider === undefined) {
     const names = Object.keys(configured.providers).join(', ');
-    problems.push(problemLine(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
+    problems.push(
+      problemLine(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`),
+    );
   } else if (isVoiceChanger(entry) && !provider.serves.includes('voice-changer')) {
     const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
     const served = providersOf(configured.providerKinds.values(), 'voice-changer');
@@ -54,7 +56,9 @@ function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProv
   }
   if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
     const allowed = `the same as models[${index}].privacy, or nothing`;
-    problems.push(problemLine(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
+    problems.push(
+      problemLine(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed),
+    );
   }
   return problems;
 }

@@ -2,7 +2,7 @@
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
-import { type Fields, isFields, errorNameOf, parseJson, oneLine } from '../shared/textFailures.ts';
+import { errorNameOf, type Fields, isFields, oneLine, parseJson } from '../shared/textFailures.ts';
 
 const BY_TYPE: Record<string, UpstreamFailureReason> = {
   invalid_request_error: 'refused',

@@ -69,7 +69,10 @@ export function orderPath({ endpoint, requestId }: { endpoint: string; requestId
 }
 
 /** The row of the longest beginning of an endpoint id, in whole segments. */
-export function longestPrefixRow<Row>(rows: Readonly<Record<string, Row>>, endpoint: string): Row | undefined {
+export function longestPrefixRow<Row>(
+  rows: Readonly<Record<string, Row>>,
+  endpoint: string,
+): Row | undefined {
   const segments = endpoint.split('/');
   for (let count = segments.length; count > 0; count -= 1) {
     const beginning = segments.slice(0, count).join('/');

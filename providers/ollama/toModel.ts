@@ -51,7 +51,9 @@ function baseOf(
   modifiedAt: unknown,
   { parameter_size: size, quantization_level: level }: Fields,
 ) {
-  const facts = [oneLine(size) && `${oneLine(size)} parameters`, oneLine(level)].filter((fact) => fact !== '');
+  const facts = [oneLine(size) && `${oneLine(size)} parameters`, oneLine(level)].filter(
+    (fact) => fact !== '',
+  );
   return {
     ...{ id: name, provider: 'ollama', upstreamModel: name, privacy: 'private', name },
     description: ['A model of the Ollama that serves here', ...facts].join(', '),

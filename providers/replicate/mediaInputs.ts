@@ -93,7 +93,9 @@ async function upload(
     });
     if (!isSuccess(reply)) return lostIsHarmless(outcomeOfSubmission(reply));
     const parsed = uploaded.safeParse(parseJson(reply.body));
-    return parsed.success ? parsed.data.urls.get : failedOutcome('the upload was answered without an address');
+    return parsed.success
+      ? parsed.data.urls.get
+      : failedOutcome('the upload was answered without an address');
   } catch (error) {
     if (!(error instanceof ServiceHttpError)) throw error;
     return { status: 'busy', reason: 'overloaded', detail: `the upload: ${error.message}` };

@@ -118,7 +118,8 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls)) return (await fleet.read(together)).outcomes;
+  if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls))
+    return (await fleet.read(together)).outcomes;
   // Each part listens; they are at most as many as the calls.
   setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);

@@ -54,9 +54,9 @@ export function createAddressChoice<Provider, Name extends string>(
 ): AddressChoice<Provider, Name> {
   const { addresses, observe = () => undefined, now = defaultNow, random = Math.random } = options;
   const entries = addresses.map((address) => ({ ...address, health: new AddressHealth(random) }));
-  const desk: AddressPool<Provider, Name> = { entries, observe, now, random };
+  const pool: AddressPool<Provider, Name> = { entries, observe, now, random };
   return {
-    ask: (asking, send, follow = () => undefined) => ask(desk, asking, { send, follow }),
+    ask: (asking, send, follow = () => undefined) => ask(pool, asking, { send, follow }),
     health: () => entries.map(({ name, health }) => ({ name, state: health.state(now()) })),
   };
 }
@@ -80,24 +80,24 @@ interface CallSteps<Provider, T> {
 }
 
 async function ask<Provider, Name extends string, T>(
-  desk: AddressPool<Provider, Name>,
+  pool: AddressPool<Provider, Name>,
   asking: AddressCall<Name>,
   work: CallSteps<Provider, T>,
 ): Promise<T> {
   const tried = new Set<AddressEntry<Provider>>();
   let failure: UpstreamFailure | undefined;
   while (tried.size < MAX_ATTEMPTS && !(failure !== undefined && asking.signal.aborted)) {
-    const entry = pick(desk, tried);
+    const entry = pick(pool, tried);
     if (entry === undefined) break;
     tried.add(entry);
     try {
-      return await attempt(desk, { call: asking.call, signal: asking.signal, entry }, work);
+      return await attempt(pool, { call: asking.call, signal: asking.signal, entry }, work);
     } catch (error) {
       if (!(error instanceof UpstreamFailure) || !isSafeElsewhere(error)) throw error;
       failure = error;
     }
   }
-  throw failure ?? nobody(desk);
+  throw failure ?? nobody(pool);
 }
 
 interface AddressAttempt<Provider, Name extends string> extends AddressCall<Name> {
@@ -105,21 +105,21 @@ interface AddressAttempt<Provider, Name extends string> extends AddressCall<Name
 }
 
 class AttemptEnds<Provider, Name extends string> implements StreamEnds {
-  readonly #desk: AddressPool<Provider, Name>;
+  readonly #pool: AddressPool<Provider, Name>;
   readonly #attempt: AddressAttempt<Provider, Name>;
   readonly #startedAt: number;
 
-  constructor(desk: AddressPool<Provider, Name>, attempt: AddressAttempt<Provider, Name>) {
-    this.#desk = desk;
+  constructor(pool: AddressPool<Provider, Name>, attempt: AddressAttempt<Provider, Name>) {
+    this.#pool = pool;
     this.#attempt = attempt;
-    this.#startedAt = desk.now();
+    this.#startedAt = pool.now();
     attempt.entry.health.asked(this.#startedAt);
   }
 
   failed(error: unknown): void {
     const { signal, entry } = this.#attempt;
     if (!(error instanceof UpstreamFailure) || isStopped(signal)) entry.health.abandoned();
-    else entry.health.failed(error, this.#desk.now());
+    else entry.health.failed(error, this.#pool.now());
     this.#over(isStopped(signal) ? 'stopped' : error instanceof UpstreamFailure ? error.reason : 'error');
   }
 
@@ -135,17 +135,17 @@ class AttemptEnds<Provider, Name extends string> implements StreamEnds {
 
   #over(outcome: CallOutcome<Name>['outcome']): void {
     const { call, entry } = this.#attempt;
-    const durationMs = this.#desk.now() - this.#startedAt;
-    this.#desk.observe({ call, outcome, address: entry.name, durationMs });
+    const durationMs = this.#pool.now() - this.#startedAt;
+    this.#pool.observe({ call, outcome, address: entry.name, durationMs });
   }
 }
 
 async function attempt<Provider, Name extends string, T>(
-  desk: AddressPool<Provider, Name>,
+  pool: AddressPool<Provider, Name>,
   trial: AddressAttempt<Provider, Name>,
   { send, follow }: CallSteps<Provider, T>,
 ): Promise<T> {
-  const ends = new AttemptEnds(desk, trial);
+  const ends = new AttemptEnds(pool, trial);
   try {
     const answer = await send(trial.entry.provider);
     const followed = follow(answer, ends);

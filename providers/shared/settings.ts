@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
 import {
-  strictObject,
   count,
   environmentName,
   serviceUrl,
+  strictObject,
   timeouts,
 } from '../../infra/config/schema/primitives.ts';
 

@@ -7,7 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { rejectOnAbort } from '../../infra/rejectOnAbort.ts';
-import { asMediaFailure, failureOfOutcome, abandonedFailure, translateMediaFailures } from './mediaFailures.ts';
+import {
+  abandonedFailure,
+  asMediaFailure,
+  failureOfOutcome,
+  translateMediaFailures,
+} from './mediaFailures.ts';
 import type { FailedOutcome } from './provider.ts';
 import { lostFailure } from './textFailures.ts';
 

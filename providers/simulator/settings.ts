@@ -1,6 +1,6 @@
 /** Settings of an entry of the kind `simulator`. */
 import { z } from 'zod';
-import { strictObject, count, filePath, modelId } from '../../infra/config/schema/primitives.ts';
+import { count, filePath, modelId, strictObject } from '../../infra/config/schema/primitives.ts';
 import { limits } from '../shared/settings.ts';
 
 /** Where a simulated fault strikes: while an order is handed in, while it is asked about, or while its output is fetched. */

@@ -71,7 +71,10 @@ describe('a step that asks for another attempt', () => {
     [0, 0],
     [3_000, 3_000],
   ])('is passed on as it is, with its pause of %s ms', async (retryAfterMs, pause) => {
-    const asked = retryLater({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
+    const asked = retryLater(
+      { type: 'StillRunning', message: 'The provider is still working.' },
+      retryAfterMs,
+    );
     const failure = await failureOf(asked);
     expect(failure).toBe(asked);
     expect(failure).toMatchObject({ type: 'StillRunning', nonRetryable: false, category: 'BENIGN' });

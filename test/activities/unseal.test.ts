@@ -9,7 +9,7 @@ import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { withWorkplace, type WorkFolder } from '../../activities/folders.ts';
 import type { MeasuredOrder } from '../../activities/jobTerms.ts';
 import { requestOf } from '../../activities/requestOf.ts';
-import { waitUntilStored, unseal } from '../../activities/unseal.ts';
+import { unseal, waitUntilStored } from '../../activities/unseal.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
 import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';

@@ -6,7 +6,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { waitForFirstBytes, relay } from '../../api/server/relay.ts';
+import { relay, waitForFirstBytes } from '../../api/server/relay.ts';
 
 const PIECE = randomBytes(64 * 1024);
 const MEGABYTE = 1024 * 1024;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import type { Model, ModelKind } from '../../domain/catalogue/model.ts';
-import { offlineReason, providersOf, forbiddenReason } from '../../domain/modelAccess.ts';
+import { forbiddenReason, offlineReason, providersOf } from '../../domain/modelAccess.ts';
 import type { LocalPrograms } from '../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { configured, PROVIDER_KINDS } from '../providers/configured.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  jobWhenStored,
   presentEvent,
   presentJob,
   presentJobWithTimeline,
   type ShownEvent,
   type ShownJob,
-  jobWhenStored,
 } from '../../domain/presentJob.ts';
 
 const JOB: ShownJob = {

@@ -92,7 +92,11 @@ function placesOf(folder: string): string[] {
   return [path.join(folder, SPAWNED), ...made, ...made.flatMap(inside), folder];
 }
 
-async function startAll(folder: string, started: SupervisedProcess[], options: PartsOptions): Promise<Services> {
+async function startAll(
+  folder: string,
+  started: SupervisedProcess[],
+  options: PartsOptions,
+): Promise<Services> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const names = [...PART_NAMES, ...OPTIONAL_PART_NAMES];
   const programs = await locateParts(names, { environment: processEnvironment(), progress });

@@ -2,7 +2,7 @@
 import { getAddress, hashMessage } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import type { Wallet } from '../../../domain/wallets.ts';
-import { isValidPublicKey, isSignedBy } from './ed25519.ts';
+import { isSignedBy, isValidPublicKey } from './ed25519.ts';
 import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
 
 let recovery: Promise<RecoverSigner> | undefined;

@@ -4,8 +4,8 @@ import type { Logger } from '../../../infra/log.ts';
 import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
 import type { Metrics } from '../../../infra/telemetry/metrics.ts';
 import { type RequestSpan, requestSpan } from '../../../infra/telemetry/spans.ts';
-import type { InFlight } from '../../server/inFlight.ts';
 import { drainRequestBody } from '../../server/drainRequestBody.ts';
+import type { InFlight } from '../../server/inFlight.ts';
 import { noteRequest } from '../../server/receipt.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 

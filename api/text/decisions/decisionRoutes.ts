@@ -5,16 +5,16 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { type Answer, json } from '../../http/answer.ts';
-import { modelHeaders } from '../../http/modelHeaders.ts';
 import { endUserOf } from '../../http/endUser.ts';
 import { invalid } from '../../http/invalid.ts';
+import { modelHeaders } from '../../http/modelHeaders.ts';
 import { defineRoute } from '../../http/route.ts';
 import { requireCallable, requireModel } from '../../models.ts';
 import { isDryRun } from '../../paid/dryRun.ts';
 import {
+  askModelsInOrder,
   type CallOrder,
   DRAIN_MS,
-  askModelsInOrder,
   noteTokens,
   requireRecipient,
   settleCall,

@@ -2,7 +2,7 @@
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
-import { decisionAnswerOf, type DecisionAnswer, labelsOf } from '../../../domain/decisions/question.ts';
+import { type DecisionAnswer, decisionAnswerOf, labelsOf } from '../../../domain/decisions/question.ts';
 import { inRounds } from '../../../domain/decisions/rounds.ts';
 import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';

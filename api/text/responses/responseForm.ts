@@ -6,8 +6,8 @@ import type { Citation } from '../present.ts';
 import {
   annotationsOf,
   callItem,
-  incompleteReason,
   type ItemStatus,
+  incompleteReason,
   messageItem,
   presentResponse,
   reasoningItem,

@@ -6,9 +6,9 @@ import type { Settled } from '../modelCall.ts';
 import type { Citation, Heading } from '../present.ts';
 import {
   callItem,
-  incompleteReason,
   type FunctionCall,
   type ItemStatus,
+  incompleteReason,
   messageItem,
   presentResponse,
   reasoningItem,

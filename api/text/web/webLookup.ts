@@ -11,7 +11,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { limitRoute } from '../../http/limitRoute.ts';
 import type { RouteRequest } from '../../http/route.ts';
 import type { ChatBody } from '../chatBody.ts';
-import { addressesIn, lastUserText, searchQuery, isAboutThePresent } from './question.ts';
+import { addressesIn, isAboutThePresent, lastUserText, searchQuery } from './question.ts';
 import { readPages, searchWeb, type WebResults } from './webResults.ts';
 
 export interface WebLookup {

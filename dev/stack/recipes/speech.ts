@@ -54,7 +54,9 @@ async function acceptRecogniser(program: string, named: string | undefined): Pro
   const model = recogniserModel(program, named);
   if (model === undefined)
     throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
-  const loaded = await runCommand(program, [...modelArguments(model), '-ctl', '/dev/null'], { timeoutMs: 60_000 });
+  const loaded = await runCommand(program, [...modelArguments(model), '-ctl', '/dev/null'], {
+    timeoutMs: 60_000,
+  });
   if (loaded.code !== 0) throw new Error(`it does not load its English model (${lastOutput(loaded)})`);
 }
 

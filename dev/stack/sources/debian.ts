@@ -61,8 +61,12 @@ export function aptInstall(packageName: string, command: string): Source {
       const install = ['-y', '-qq', '--no-install-recommends', 'install', packageName];
       const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
       await progress.during(`installing Debian's ${packageName}`, async () => {
-        mustSucceed(await runCommand('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }));
-        mustSucceed(await runCommand('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }));
+        mustSucceed(
+          await runCommand('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }),
+        );
+        mustSucceed(
+          await runCommand('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }),
+        );
       });
       const program = onPath(command, environment.PATH);
       if (program === undefined) throw new Error(`it brought no "${command}" on PATH`);
@@ -81,7 +85,9 @@ async function unpack(debian: DebianProgram, folder: string, context: ObtainCont
     if (packages.length === 0) throw new Error('apt-get downloaded nothing');
     const root = path.join(folder, 'root');
     for (const name of packages) {
-      const unpacked = await runCommand('dpkg', ['-x', path.join(archives, name), root], { timeoutMs: 120_000 });
+      const unpacked = await runCommand('dpkg', ['-x', path.join(archives, name), root], {
+        timeoutMs: 120_000,
+      });
       mustSucceed(unpacked);
     }
   } finally {

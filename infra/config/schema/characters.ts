@@ -1,6 +1,6 @@
 /** The characters file: a JSON list. Only slug, name, model and prompt are required. */
 import { z } from 'zod';
-import { strictObject, count, modelId, text } from './primitives.ts';
+import { count, modelId, strictObject, text } from './primitives.ts';
 
 const slug = z
   .string()

@@ -5,7 +5,6 @@ import { model } from './models.ts';
 import {
   amount,
   type ConfigurableKinds,
-  strictObject,
   count,
   environmentName,
   filePath,
@@ -13,6 +12,7 @@ import {
   name,
   price,
   serviceUrl,
+  strictObject,
   text,
   timeouts,
 } from './primitives.ts';

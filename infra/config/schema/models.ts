@@ -4,7 +4,7 @@ import { MODEL_SIZES } from '../../../domain/catalogue/model.ts';
 import { EVALUATION_METHODS } from '../../../domain/decisions/evaluation.ts';
 import { MAX_LABELS } from '../../../domain/decisions/question.ts';
 import { videoPrice } from './pricing.ts';
-import { strictObject, count, modelId, name, text } from './primitives.ts';
+import { count, modelId, name, strictObject, text } from './primitives.ts';
 import {
   asrSpec,
   decisionSpec,

@@ -1,6 +1,6 @@
 /** `spec.pricing` by type of model: the shapes that `GET /models` shows; every leaf is a price in USD and diem. */
 import { z } from 'zod';
-import { amount, strictObject, count, price } from './primitives.ts';
+import { amount, count, price, strictObject } from './primitives.ts';
 
 const qualityTier = strictObject({
   low: price.exactOptional(),

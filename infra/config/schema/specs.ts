@@ -15,7 +15,7 @@ import {
   upscalePricing,
   voiceChangerPricing,
 } from './pricing.ts';
-import { amount, strictObject, count, modelId, text } from './primitives.ts';
+import { amount, count, modelId, strictObject, text } from './primitives.ts';
 
 const flag = z.boolean().exactOptional();
 const words = z.array(text(64)).max(256);

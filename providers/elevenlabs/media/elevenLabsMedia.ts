@@ -17,7 +17,7 @@ import type {
 } from '../../shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
-import { garbageFailure, translateFailures, isFields } from '../../shared/textFailures.ts';
+import { garbageFailure, isFields, translateFailures } from '../../shared/textFailures.ts';
 import { errorReplyOf, jsonOf } from '../../shared/textReply.ts';
 import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { serviceAddress } from '../elevenlabs.ts';

@@ -5,7 +5,7 @@
  */
 import type { CameraPoint } from '../../../domain/generation/videoOrder.ts';
 import type { PixelSize } from '../../shared/imageSizes.ts';
-import { toEven, FRAMES_PER_SECOND } from './frames.ts';
+import { FRAMES_PER_SECOND, toEven } from './frames.ts';
 import type { Shot } from './shots.ts';
 
 /** Where the camera is at a frame of its shot; from one to the next it moves evenly. */

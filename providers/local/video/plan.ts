@@ -53,7 +53,9 @@ function titledPart(clip: TitledClip): Pick<VideoPlan, 'parts' | 'files'> {
 
 function soundOf({ media, prompt = '' }: VideoRequest, seconds: number) {
   const track = media.find(({ role }) => role === 'audio');
-  return track === undefined ? { chain: chord(prompt, seconds) } : { track, chain: sourceSoundFilter(1, seconds) };
+  return track === undefined
+    ? { chain: chord(prompt, seconds) }
+    : { track, chain: sourceSoundFilter(1, seconds) };
 }
 
 function picturesOf({ media, keyframes = [], cameraTrajectory }: VideoRequest): Pictures | string {

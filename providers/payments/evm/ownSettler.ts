@@ -30,7 +30,7 @@ export interface OwnSettlerOptions {
   account: PrivateKeyAccount;
 }
 
-export function createOwnSettler(desk: OwnSettlerOptions): Settler {
+export function createOwnSettler(options: OwnSettlerOptions): Settler {
   let turn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return {
@@ -39,7 +39,7 @@ export function createOwnSettler(desk: OwnSettlerOptions): Settler {
       waiting += 1;
       // One at a time: two of this process must not take the same number.
       const mine = turn
-        .then(() => handIn(desk, payment, { signal, approveFee, replaces }))
+        .then(() => handIn(options, payment, { signal, approveFee, replaces }))
         .finally(() => (waiting -= 1));
       turn = mine.catch(() => undefined);
       return await mine;
@@ -52,24 +52,28 @@ interface Terms extends Required<SettleTerms> {
   signal: AbortSignal;
 }
 
-async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Terms): Promise<SettleOutcome> {
+async function handIn(
+  options: OwnSettlerOptions,
+  payment: SignedPayment,
+  terms: Terms,
+): Promise<SettleOutcome> {
   const signed = signedOf(payment);
-  const data = transferCall(signed, !(await isByPayersKey(signed, desk.settings)));
-  const asked: SettlementRequest = { desk, payment, data };
-  const replaced = terms.replaces === undefined ? undefined : await replace(asked, terms.replaces, terms);
+  const data = transferCall(signed, !(await isByPayersKey(signed, options.settings)));
+  const request: SettlementRequest = { options, payment, data };
+  const replaced = terms.replaces === undefined ? undefined : await replace(request, terms.replaces, terms);
   if (replaced !== undefined) return replaced;
   const { signal } = terms;
   let leastNonce = 0;
   let approved = 0n;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     signal.throwIfAborted();
-    const preparations = await desk.chain.each((node) => prepare(node, asked), signal);
+    const preparations = await options.chain.each((node) => prepare(node, request), signal);
     const order = orderOf(preparations, leastNonce);
     if ('outcome' in order) return order;
     const fee = order.gas * order.maxFeePerGas;
     if (fee > approved && !(await terms.approveFee(fee - approved))) return refused(NO_BUDGET);
     approved = fee > approved ? fee : approved;
-    const sent = await broadcast(asked, order, signal);
+    const sent = await broadcast(request, order, signal);
     if (sent !== 'number taken') return sent;
     leastNonce = order.nonce + 1;
     await sleep(Math.random() * Math.min(MAX_PAUSE_MS, 5 * 2 ** tries), undefined, { signal });
@@ -78,7 +82,7 @@ async function handIn(desk: OwnSettlerOptions, payment: SignedPayment, terms: Te
 }
 
 interface SettlementRequest {
-  desk: OwnSettlerOptions;
+  options: OwnSettlerOptions;
   payment: SignedPayment;
   data: Hex;
 }
@@ -88,7 +92,7 @@ interface SettlementRequest {
  * the earlier one is still out there. Undefined: no node knows it any more, and another number may be taken.
  */
 async function replace(
-  asked: SettlementRequest,
+  request: SettlementRequest,
   transaction: string,
   { signal, approveFee }: Terms,
 ): Promise<SettleOutcome | undefined> {
@@ -97,10 +101,7 @@ async function replace(
     waiting: await readWaiting(node, transaction),
     fees: await readFees(node),
   });
-  const readings = await asked.desk.chain.each(read, signal).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    return [];
-  });
+  const readings = await request.options.chain.each(read, signal);
   if (readings.length === 0) return waits('no node answers');
   const { waiting, fees } = readings.find((reading) => reading.waiting !== undefined) ?? {};
   if (waiting === undefined || fees === undefined) return undefined;
@@ -109,16 +110,16 @@ async function replace(
   if (price === undefined) return waits('the fees of the network are too high');
   const { gas, nonce } = waiting;
   if (!(await approveFee(gas * (price.maxFeePerGas - waiting.maxFeePerGas)))) return waits(NO_BUDGET);
-  const sent = await broadcast(asked, { gas, nonce, ...price }, signal);
+  const sent = await broadcast(request, { gas, nonce, ...price }, signal);
   return typeof sent !== 'string' && sent.outcome === 'sent' ? sent : waits('its fee could not be raised');
 }
 
 type Preparation = { ready: true; nonce: bigint; gas: bigint; fees: Fees } | { ready: false; used: boolean };
 
 /** What one node says of sending it now. */
-async function prepare(node: ChainNode, { desk, payment, data }: SettlementRequest): Promise<Preparation> {
+async function prepare(node: ChainNode, { options, payment, data }: SettlementRequest): Promise<Preparation> {
   const token = payment.asset as Hex;
-  const from = desk.account.address;
+  const from = options.account.address;
   const fees = await readFees(node);
   try {
     const [gas, nonce] = await Promise.all([
@@ -164,7 +165,7 @@ function most(values: readonly bigint[]): bigint {
 }
 
 async function broadcast(
-  { desk: { chain, account }, payment, data }: SettlementRequest,
+  { options: { chain, account }, payment, data }: SettlementRequest,
   order: TransactionTerms,
   signal: AbortSignal,
 ): Promise<SettleOutcome | 'number taken'> {
@@ -172,12 +173,7 @@ async function broadcast(
   const chainId = Number(chain.chainId);
   const raw = await account.signTransaction({ type: 'eip1559', chainId, to, value: 0n, data, ...order });
   const transaction = keccak256(raw);
-  const replies = await chain
-    .each((node) => send(node, raw, transaction), signal)
-    .catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      return [];
-    });
+  const replies = await chain.each((node) => send(node, raw, transaction), signal);
   const has = (reply: EvmBroadcastReply['kind']) => replies.some(({ kind }) => kind === reply);
   if (has('taken')) return { outcome: 'sent', transaction };
   if (has('number taken') && !has('unclear')) return 'number taken';

@@ -9,8 +9,8 @@ import {
   type PaymentRefusalCode,
   PaymentRefused,
   type PaymentRequirement,
-  throwRefusal,
   type SignedPayment,
+  throwRefusal,
 } from '../paymentNetwork.ts';
 import { chainIdOf } from './chain.ts';
 import { type Authorization, type SignedAuthorization, TRANSFER_TYPES } from './token.ts';

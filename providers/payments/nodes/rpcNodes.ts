@@ -21,7 +21,7 @@ export interface RpcNodes {
   agreed<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T>;
   /**
    * For what is told to all of them, and where any answer helps: those of the nodes that answer soon after the first one.
-   * `act` must not throw but where it was silence.
+   * `act` must not throw but where it was silence. Throws for `signal` only.
    */
   each<T>(act: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
   close(): Promise<void>;

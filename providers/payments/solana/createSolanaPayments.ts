@@ -48,7 +48,7 @@ export function createSolanaPayments(settings: PaymentNetworkSettings, tools: So
     maxTimeoutSeconds: OFFER_SECONDS,
     extra: { name: assetName, version: assetVersion, feePayer },
   });
-  const { feePayers, settler, key } = openDesk({ settings, names, nodes, offer, tools });
+  const { feePayers, settler, key } = openFeePayment({ settings, names, nodes, offer, tools });
   const common = { nodes, settings, decimals: DECIMALS, isOwnFee: key !== undefined };
   return {
     ...{ network, names, decimals: DECIMALS },
@@ -79,7 +79,7 @@ interface FeePaymentOptions {
   tools: SolanaTools;
 }
 
-function openDesk({ settings, names, nodes, offer, tools }: FeePaymentOptions): FeePayment {
+function openFeePayment({ settings, names, nodes, offer, tools }: FeePaymentOptions): FeePayment {
   const { facilitatorUrl: url, network, allowPrivateNetwork } = settings;
   if (url === undefined) {
     const key = feeKeyOf(settings, tools);

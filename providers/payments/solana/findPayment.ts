@@ -61,7 +61,11 @@ export async function findPayment(
     isNamed: own !== undefined,
   };
   const readings = await nodes.readings((node) => readFrom(node, sought), signal);
-  return combineSightings(readings, payment, 'the transaction is on the chain, but did not move what was signed');
+  return combineSightings(
+    readings,
+    payment,
+    'the transaction is on the chain, but did not move what was signed',
+  );
 }
 
 interface PaymentQuery {

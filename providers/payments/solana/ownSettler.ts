@@ -40,12 +40,7 @@ async function settle(
     return { outcome: 'refused', reason: 'the budget of fees for today is used up' };
   }
   const wire = Buffer.from(toWire(signed, key.sign(signed.messageBytes))).toString('base64');
-  const replies = await nodes
-    .each((node) => send(node, wire, transaction), signal)
-    .catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      return [];
-    });
+  const replies = await nodes.each((node) => send(node, wire, transaction), signal);
   if (replies.some(({ kind }) => kind === 'taken')) return { outcome: 'sent', transaction };
   if (replies.length < nodes.nodeCount || replies.some(({ kind }) => kind === 'unclear')) {
     return { outcome: 'unknown', reason: 'not every node said whether it took the transaction', transaction };

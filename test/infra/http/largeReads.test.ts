@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { waitForFirstBytes, relay } from '../../../api/server/relay.ts';
+import { relay, waitForFirstBytes } from '../../../api/server/relay.ts';
 import { returnPiece } from '../../../infra/http/largeReads.ts';
 import { createReadingHandler, type ReadingHandler } from '../../../infra/http/objectReader.ts';
 

@@ -5,7 +5,7 @@ import { compileTransactionMessage, getCompiledTransactionMessageEncoder } from 
 import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import type { Hex } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isValidPublicKey, isSignedBy } from '../../../../api/auth/signIn/ed25519.ts';
+import { isSignedBy, isValidPublicKey } from '../../../../api/auth/signIn/ed25519.ts';
 import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
 import {
   BASE,

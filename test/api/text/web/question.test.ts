@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   addressesIn,
+  isAboutThePresent,
   lastUserText,
   searchQuery,
-  isAboutThePresent,
 } from '../../../../api/text/web/question.ts';
 
 describe('a question', () => {

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { LOCAL_UPSCALE } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import type { UpscaleOrder } from '../../../../domain/generation/videoOrder.ts';
-import { cleaningFilters, finishingFilters, planUpscale, SCALERS } from '../../../../providers/local/video/upscaleVideo.ts';
+import {
+  cleaningFilters,
+  finishingFilters,
+  planUpscale,
+  SCALERS,
+} from '../../../../providers/local/video/upscaleVideo.ts';
 import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { JFK } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './videoOrders.ts';
