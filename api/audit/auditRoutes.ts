@@ -4,7 +4,6 @@ import { type AuditEvent, listActs } from '../../infra/postgres/audit.ts';
 import { json } from '../http/answer.ts';
 import { pageLimit, refuseCursor } from '../http/paging.ts';
 import { defineRoute } from '../http/route.ts';
-import { decodeActId, encodeActId } from './cursor.ts';
 import { AUDIT_DESCRIPTION } from './openapi.ts';
 
 const listQuery = z.strictObject({
@@ -44,4 +43,17 @@ function presentAct(act: AuditEvent) {
     requestId: act.requestId,
     changes: act.changes,
   };
+}
+
+const MAX_ID = 2n ** 63n - 1n;
+
+/** Cursor of the audit trail: the act after which it goes on. The database checks that the act is the caller's own. */
+function encodeActId(id: string): string {
+  return Buffer.from(id).toString('base64url');
+}
+
+/** Undefined for anything that `encodeActId` did not make of an id. */
+function decodeActId(cursor: string): string | undefined {
+  const id = Buffer.from(cursor, 'base64url').toString('latin1');
+  return /^[1-9]\d{0,18}$/.test(id) && BigInt(id) <= MAX_ID && encodeActId(id) === cursor ? id : undefined;
 }

@@ -3,14 +3,19 @@
  * `Accept: text/csv` without a page size returns one CSV stream of the whole range.
  */
 
+import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
+import { nanoToNumber } from '../../domain/money.ts';
 import { signingKey } from '../../infra/postgres/signingKey.ts';
-import type { UsageRange } from '../../infra/postgres/usageHistory.ts';
-import { usageHorizon, usagePage } from '../../infra/postgres/usageHistory.ts';
+import {
+  type UsageRange,
+  type UsageRow,
+  usageHorizon,
+  usagePage,
+} from '../../infra/postgres/usageHistory.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { BILLING_DESCRIPTIONS } from './openapi.ts';
-import { presentUsage } from './presentUsage.ts';
 import { toMicroseconds } from './timestamps.ts';
 import { csvPage, csvStream } from './usageCsv.ts';
 import { decodeUsageCursor, encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
@@ -64,4 +69,39 @@ async function jsonPage({ sql }: Dependencies, key: Buffer, walk: UsageWalk): Pr
   const more = rows.length > page.length && last !== undefined;
   const nextCursor = more ? encodeUsageCursor(key, { ...walk, after: { at: last.at, id: last.id } }) : null;
   return json({ data: page.map(presentUsage), nextCursor }, { headers: HEADERS });
+}
+
+/**
+ * Usage entry as the owner sees it (ACCOUNT-11).
+ *
+ * `amount` is what was billed in `currency`, above zero. A refund is an entry of its own below zero, so that the sum
+ * over any set of entries is what was really paid. A charge on several currencies has one entry in each, and all of
+ * them name the units and the price of the whole. `unit` is the older name of `units`.
+ */
+function presentUsage(row: UsageRow) {
+  const units = toNumber(row.units);
+  return {
+    timestamp: row.at,
+    sku: row.sku,
+    units,
+    unit: units,
+    pricePerUnitUsd: nanoToNumber(row.priceNano),
+    amount: nanoToNumber(row.amountNano),
+    currency: CURRENCY_NAMES[row.currency],
+    notes: row.notes,
+    inferenceDetails:
+      row.requestId === null
+        ? null
+        : {
+            requestId: row.requestId,
+            promptTokens: row.promptTokens,
+            completionTokens: row.completionTokens,
+            inferenceExecutionTime: row.executionMs,
+          },
+  };
+}
+
+function toNumber(decimal: string): number {
+  const number = Number(decimal);
+  return Number.isFinite(number) ? number : 0;
 }

@@ -4,7 +4,6 @@ import { KEY_TYPES, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { LIMIT_PERIODS } from '../../domain/ledger.ts';
 import { nanoFromDecimalNumber } from '../../domain/money.ts';
 import { isoTime, listOf, uuid } from '../http/describe.ts';
-import { readExpiry } from './expiry.ts';
 import { MAX_TOKEN_LENGTH } from './web3Token.ts';
 
 const MAX_DESCRIPTION_LENGTH = 64;
@@ -168,3 +167,18 @@ export const rotatedAnswer = z.strictObject({
     .strictObject({ ...shown, apiKey: secret, previousKeyExpiresAt: isoTime.nullable() })
     .meta({ id: 'RotatedApiKey' }),
 });
+
+type Expiry = { ok: true; at: Date } | { ok: false; problem: string };
+
+/**
+ * Reads the time after which a key is refused. `text` has the form of a date or of a UTC time with seconds or milliseconds; a date alone is its first moment (UTC).
+ * Refused: what is in no calendar.
+ */
+function readExpiry(text: string): Expiry {
+  const at = new Date(text);
+  // Date.parse takes some days and hours that do not exist for the ones after them.
+  if (Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.replace(/Z$/, ''))) {
+    return { ok: false, problem: 'Must be a real date' };
+  }
+  return { ok: true, at };
+}

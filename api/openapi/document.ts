@@ -5,9 +5,8 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { isForWallets } from '../auth/authenticate.ts';
-import { type AnswerDescription, GROUPS, type RouteDescription } from '../http/describe.ts';
+import { type AnswerDescription, type Example, GROUPS, type RouteDescription } from '../http/describe.ts';
 import type { MultipartSpec, Route } from '../http/route.ts';
-import { exampleCommand } from './example.ts';
 import { failuresOf } from './failures.ts';
 import {
   COMMON_HEADERS,
@@ -183,4 +182,27 @@ function contentOf({ bodies }: AnswerDescription) {
     return [type, { schema: schemas.length > 1 ? z.union(schemas) : first }];
   });
   return { content: Object.fromEntries(content) };
+}
+
+/** Example of a route as a curl command: for a POSIX shell in which FAREBOX_URL and FAREBOX_API_KEY are set, started where the repository lies. */
+function exampleCommand({ method, path, access }: Route, example: Example): string {
+  const place = path.replace(/\{(\w+)\}/g, (_whole, name: string) => example.params?.[name] ?? '');
+  const query = example.query ? `?${new URLSearchParams(example.query)}`.replaceAll('%24', '$') : '';
+  const parts = [`curl -sS "$FAREBOX_URL${place}${query}"`];
+  if (method !== 'GET' && !(method === 'POST' && (example.json || example.form))) parts.push(`-X ${method}`);
+  if (access === 'own-wallet') parts.push('-H "SIGN-IN-WITH-X: $FAREBOX_SIGN_IN"');
+  else if (access !== 'open') parts.push('-H "Authorization: Bearer $FAREBOX_API_KEY"');
+  if (example.json) {
+    parts.push("-H 'Content-Type: application/json'");
+    parts.push(`-d ${quoted(JSON.stringify(example.json))}`);
+  }
+  for (const [name, value] of Object.entries(example.form ?? {}))
+    parts.push(`-F ${quoted(`${name}=${value}`)}`);
+  if (example.output) parts.push(`-o ${example.output}`);
+  return [...(example.before ?? []), parts.join(' \\\n  ')].join('\n');
+}
+
+/** In single quotes unless it has a variable in it. */
+function quoted(text: string): string {
+  return text.includes('$') ? `"${text.replace(/["\\]/g, '\\$&')}"` : `'${text}'`;
 }

@@ -15,8 +15,7 @@ import type { Config } from '../../infra/config/config.ts';
 import { invalid } from '../http/invalid.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { type NamedModel, requireAttempts } from '../models.ts';
-import type { ChatBody } from './chatBody.ts';
-import { featuresOf } from './featuresOf.ts';
+import type { ChatBody, SentMessage } from './chatBody.ts';
 import { countPrompt } from './tally.ts';
 import { maxTokensOf, toChatRequest } from './toChatRequest.ts';
 import type { WebLookup } from './web/webLookup.ts';
@@ -203,4 +202,28 @@ export function priceAttempt({ model }: ChatAttempt, order: PricingInput): Price
 /** `found`: what was looked up here; a search on X is the model's own. */
 export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = []): AddOn[] {
   return [...found, ...(xSearch ? [{ kind: 'X search', count: 1, price: X_SEARCH_PRICE } as const] : [])];
+}
+
+const MEDIA = { image_url: 'image', input_audio: 'audio', video_url: 'video' } as const;
+
+/** Features that a chat body asks for, and where. A file shows only when it is read if it is a picture (`attemptsThatSee`). */
+function featuresOf(body: ChatBody): Map<Feature, string> {
+  const asked = new Map<Feature, string>();
+  for (const message of body.messages) noteMedia(asked, message);
+  const tools = (body.tools ?? []).some((tool) => tool.type === 'function');
+  if (tools) asked.set('tools', 'tools');
+  else if (body.tool_choice != null && body.tool_choice !== 'none') asked.set('tools', 'tool_choice');
+  else if (body.parallel_tool_calls === true) asked.set('tools', 'parallel_tool_calls');
+  if (body.response_format && body.response_format.type !== 'text') asked.set('schema', 'response_format');
+  if (body.logprobs === true) asked.set('logprobs', 'logprobs');
+  else if (body.top_logprobs != null) asked.set('logprobs', 'top_logprobs');
+  if (body.service_parameters.enable_web_search !== 'off') asked.set('webSearch', 'service_parameters');
+  return asked;
+}
+
+function noteMedia(asked: Map<Feature, string>, message: SentMessage): void {
+  if (message.role !== 'user' || typeof message.content === 'string') return;
+  for (const { type } of message.content) {
+    if (type !== 'text' && type !== 'file') asked.set(MEDIA[type], 'messages');
+  }
 }

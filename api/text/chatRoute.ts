@@ -16,15 +16,16 @@ import { countUnpaidReading } from '../paid/readings.ts';
 import type { AnswerForm } from './answerForm.ts';
 import { type ChatBody, chatBody } from './chatBody.ts';
 import { type ChatCall, type ChatOrder, isLeftByClient, settleChat, settleLeft } from './chatCall.ts';
-import { chatForm } from './chatForm.ts';
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, streamChat } from './chatStream.ts';
 import { needsReading } from './mediaParts.ts';
 import { askModelsInOrder, chatId, noteTokens, requireRecipient, type Settled } from './modelCall.ts';
 import { CHAT_DESCRIPTION } from './openapi.ts';
-import { type Heading, presentCost } from './present.ts';
+import { type Heading, isStripped, presentChoice, presentCost, presentUsage } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
+import { StreamWriter } from './streamWriter.ts';
 import { countCompletion, Tally } from './tally.ts';
+import { effectiveParameters, withDocuments } from './web/presentWebResults.ts';
 
 /** Base64 media included (API-3). */
 export const MAX_BODY_BYTES = 35 * 1024 * 1024;
@@ -187,4 +188,28 @@ async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterB
 function headingOf({ request }: ChatOrder, { attempt }: ChatCall): Heading {
   const created = Math.floor(Date.now() / 1_000);
   return { id: chatId(request.requestId), created, model: attempt.model.id };
+}
+
+/** Chat completion as the form of an answer (TEXT-16, TEXT-20). */
+function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
+  const stripped = isStripped(parameters);
+  return {
+    choose: (attempts) => attempts,
+    whole: ({ heading: { id, created, model }, call, completion, settled }) => ({
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: withDocuments(
+        completion.choices.map((choice) => presentChoice(choice, stripped)),
+        { call, parameters },
+      ),
+      usage: presentUsage(settled.usage),
+      cost: presentCost(settled.cost),
+      prompt_logprobs: null,
+      service_parameters: effectiveParameters({ call, parameters }),
+    }),
+    stream: ({ heading, call }) => new StreamWriter(heading, { call, parameters }),
+    tellsBalance: true,
+  };
 }

@@ -2,13 +2,18 @@
  * POST /video/queue: takes an order with its media, has them measured and charges. What can be refused without looking at a
  * medium is refused here; the rest by the workflow, before the charge.
  */
+
+import { createHash } from 'node:crypto';
 import type { VideoModel } from '../../domain/catalogue/model.ts';
+import { fieldOf } from '../../domain/generation/media.ts';
 import { offerVideo, type VideoOffer } from '../../domain/generation/offerVideo.ts';
 import { type MeasuredVideo, priceVideo } from '../../domain/generation/priceVideo.ts';
-import { sealOrder } from '../../domain/generation/sealedOrder.ts';
+import { type SealedMedium, sealOrder } from '../../domain/generation/sealedOrder.ts';
+import type { NamedMedium } from '../../domain/generation/videoFields.ts';
 import { failpoint } from '../../infra/failpoints.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json, withHeaders } from '../http/answer.ts';
+import { readDataUrl } from '../http/dataUrl.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
@@ -21,11 +26,10 @@ import {
   QUEUE_DEADLINE_MS,
   type QueuedJob,
 } from '../queue/placeOrder.ts';
-import { sealedParts } from '../queue/sealedParts.ts';
+import { type HandedIn, sealedParts } from '../queue/sealedParts.ts';
 import { readWebhook, withWebhook } from '../queue/webhook.ts';
 import { consentTo } from './consent.ts';
 import { downloadUrl } from './downloadToken.ts';
-import { takeMedia } from './handedIn.ts';
 import { measureSourceVideo } from './measureSourceVideo.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 import { type VideoQueueBody, videoQueueBody } from './schema.ts';
@@ -116,4 +120,27 @@ async function queued(
     { model: modelId, queue_id: queueId, ...link },
     replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,
   );
+}
+
+interface OrderedMedia {
+  sealed: SealedMedium[];
+  handedIn: HandedIn[];
+}
+
+/**
+ * Media of a video order: a data URL is taken apart here, any other URL is named to the workers.
+ * Throws FareboxError `invalid_request` for a data URL that is none.
+ */
+function takeMedia(media: readonly NamedMedium[]): OrderedMedia {
+  const handedIn: HandedIn[] = [];
+  const sealed = media.map(({ url, ...place }, index): SealedMedium => {
+    const inline = readDataUrl(url);
+    if (inline === undefined) return { ...place, url };
+    if (inline === 'malformed') throw invalid(fieldOf(place), 'A data URL must be base64');
+    const { bytes } = inline;
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    handedIn.push({ index, bytes, sha256 });
+    return { ...place, sizeBytes: bytes.length, sha256 };
+  });
+  return { sealed, handedIn };
 }

@@ -17,6 +17,7 @@ import { requireCallable, requireVoiceChanger } from '../models.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { countUnpaidReading, readWithinBudget } from '../paid/readings.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
+import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
 import {
   isOrderReplay,
   type JobOrder,
@@ -147,3 +148,18 @@ function queued({ queueId, modelId, durationSeconds, replayed }: QueuedJob): Ans
     replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,
   );
 }
+
+/** Kind of the jobs of POST /audio/voice-changer/retrieve and /complete. */
+const kind = 'voice-changer';
+
+export const retrieveVoiceChangeRoute = retrieveRouteOf({
+  kind,
+  path: '/audio/voice-changer/retrieve',
+  describes: VOICE_CHANGER_DESCRIPTIONS.retrieve,
+});
+
+export const completeVoiceChangeRoute = completeRouteOf({
+  kind,
+  path: '/audio/voice-changer/complete',
+  describes: VOICE_CHANGER_DESCRIPTIONS.complete,
+});
