@@ -7,6 +7,7 @@ import { buildVersion } from '../infra/config/buildVersion.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
 import type { Authentication } from './auth/authenticate.ts';
+import { BodyReader } from './body/bodyReader.ts';
 import type { Dependencies } from './dependencies.ts';
 import { serveRoute } from './http/frame.ts';
 import { addHealthRoutes, type Readiness } from './http/health.ts';
@@ -19,29 +20,34 @@ import type { Route } from './http/route.ts';
 import { addDocsRoutes } from './openapi/docsRoutes.ts';
 import { callbackRoute } from './providerCallbacks/callbackRoute.ts';
 import type { InFlight } from './server/inFlight.ts';
+import { createReceipts } from './server/receipts.ts';
+import type { TurnGuard } from './server/turnGuard.ts';
 
 export interface AppOptions {
   dependencies: Dependencies;
   authentication: Authentication;
   folders: WorkFolders;
   inFlight: InFlight;
+  turnGuard: TurnGuard;
   metrics: Metrics;
   readiness(): Promise<Readiness>;
   routes: readonly Route[];
 }
 
 export function createApp(options: AppOptions): Koa<RequestState> {
-  const { dependencies, inFlight, metrics } = options;
-  const respond = createRespond({ aliases: dependencies.config.brand.aliases, inFlight });
+  const { dependencies, inFlight, metrics, turnGuard } = options;
+  const receipts = createReceipts();
+  const bodyReader = new BodyReader(turnGuard);
+  const respond = createRespond({ aliases: dependencies.core.config.brand.aliases, inFlight, receipts });
   const app = new Koa<RequestState>({ proxy: false });
   // Nothing reaches Koa's own error handler that was not logged before.
   app.silent = true;
-  app.use(observe({ log: dependencies.log, metrics, inFlight }));
+  app.use(observe({ log: dependencies.core.log, metrics, inFlight, receipts, turnGuard }));
   app.use(answerErrors(respond));
   app.use(requireHost);
   const served = [...options.routes, callbackRoute].map((route) => ({
     route,
-    handler: serveRoute({ ...options, respond }, route),
+    handler: serveRoute({ ...options, bodyReader, respond }, route),
   }));
   app.use(lookUp(served));
   app.use(createRouter(options, served).routes() as unknown as Koa.Middleware<RequestState>);
@@ -76,8 +82,8 @@ function createRouter(options: AppOptions, served: readonly ServedRoute[]): Rout
     readiness: options.readiness,
     draining: () => options.inFlight.draining,
     mayMonitor: createMonitorAccess({
-      token: options.dependencies.config.metricsToken,
-      proxies: options.dependencies.proxies,
+      token: options.dependencies.core.config.metricsToken,
+      proxies: options.dependencies.limits.proxies,
     }),
     metrics: async () => {
       const { registry } = options.metrics;
@@ -85,7 +91,7 @@ function createRouter(options: AppOptions, served: readonly ServedRoute[]): Rout
     },
   });
   const { routes, dependencies } = options;
-  addDocsRoutes(router, { routes, brand: dependencies.config.brand.name, version: buildVersion() });
+  addDocsRoutes(router, { routes, brand: dependencies.core.config.brand.name, version: buildVersion() });
   for (const { route, handler } of served) {
     const path = `/api/v1${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
     router.register(path, [route.method], handler);

@@ -18,6 +18,7 @@ import { ROUTES } from './routes.ts';
 import { drain, settleCut } from './server/drain.ts';
 import { createInFlight } from './server/inFlight.ts';
 import { listen } from './server/listen.ts';
+import { TurnGuard } from './server/turnGuard.ts';
 
 async function main(): Promise<void> {
   const configured = loadConfig(PROVIDERS);
@@ -31,18 +32,18 @@ async function main(): Promise<void> {
   const config = await addFoundModels(configured, log);
   const opened = await openDependencies(config, log);
   const inFlight = createInFlight();
+  const turnGuard = new TurnGuard();
   const app = createApp({
     ...opened,
-    inFlight,
-    metrics,
+    ...{ inFlight, turnGuard, metrics },
     readiness: readinessOf(opened, log),
     routes: ROUTES,
   });
-  registerLedgerMetrics(metrics.registry, opened.dependencies.sql, config.x402.networks);
-  registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
-  registerQueueMetrics(metrics.registry, opened.dependencies.temporal);
-  const { proxies } = opened.dependencies;
-  const server = await listen(app.callback(), { ...address(config), metrics, proxies });
+  registerLedgerMetrics(metrics.registry, opened.dependencies.core.sql, config.x402.networks);
+  registerProviderMetrics(metrics.registry, opened.dependencies.core.sql, config.providers);
+  registerQueueMetrics(metrics.registry, opened.dependencies.jobs.temporal);
+  const { proxies } = opened.dependencies.limits;
+  const server = await listen(app.callback(), { ...address(config), metrics, turnGuard, proxies });
   log.info({ ...address(config), buildId: config.buildId }, 'api ready');
 
   const signal = await told;

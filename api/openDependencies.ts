@@ -1,5 +1,6 @@
 /** Opens what the API stands on. Nothing is connected to yet: a part that is missing at the start may come later. */
 import { join } from 'node:path';
+import type { Redis } from 'ioredis';
 import { type WorkFolders, workFolders } from '../engines/child/workFolders.ts';
 import { createDocumentReader } from '../engines/documents/documentReader.ts';
 import { createImageWork } from '../engines/images/imageWork.ts';
@@ -38,16 +39,26 @@ import type { Authentication } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/keyCache.ts';
 import { createKeyUse } from './auth/keyUse.ts';
 import { createSignIn } from './auth/signIn/createSignIn.ts';
-import { createSignInThrottle } from './auth/signInThrottle.ts';
+import { createSignInThrottle, type SignInThrottle } from './auth/signInThrottle.ts';
 import { createWalletCallers } from './auth/walletCallers.ts';
+import { createAnalyticsCache } from './billing/analyticsCache.ts';
 import { createBodyBudget } from './body/bodyBuffer.ts';
 import { charactersLoader } from './catalogue/loadedCharacters.ts';
 import { publishCatalogue } from './catalogue/publishedCatalogue.ts';
-import type { Dependencies } from './dependencies.ts';
+import type {
+  AccountDependencies,
+  CoreDependencies,
+  Dependencies,
+  JobDependencies,
+  LimitDependencies,
+  ProviderDependencies,
+} from './dependencies.ts';
 import type { Part } from './http/health.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createFundsGate } from './paid/fundsGate.ts';
-import { createJobWatch } from './queue/jobWatch.ts';
+import { createAverageTimes } from './queue/averageTimes.ts';
+import { createJobWatch, type JobWatch } from './queue/jobWatch.ts';
+import { AnswerRoom } from './rpc/answerRoom.ts';
 import { watchNodes } from './rpc/askNodes.ts';
 import { createAnswerSpeeds } from './text/answerSpeeds.ts';
 import { createPaymentOffers } from './wallets/paymentOffers.ts';
@@ -70,54 +81,46 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const redis = openRedis(config.redisUrl, log);
   const temporal = openTemporal({ ...config.temporal, retries: 'none' });
   const storage = openStorage(config.s3);
-  const limiter = createLimiter(redis, (err) => log.warn({ part: 'redis', err }, LIMITS_ALONE));
-  const limits = createLimits(config, limiter);
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
-  const images = createImageWork();
-  const documents = createDocumentReader({ workFolders: folders });
   const clock = createDatabaseClock();
   const purse = openLedgerPool({ databaseUrl, applicationName: 'farebox-api-ledger' });
   const ledger = createLedger(purse);
-  const search = createSearch(config);
-  const { allowPrivateHosts } = config.fetch;
-  const downloads = createGuardedFetch({ allowPrivateHosts });
-  const { textProviders, mediaProviders, callers } = openProviders(config, { downloads, folders, images });
-  const pages = createPageReader({ allowPrivateHosts });
-  const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
+  const { providers, callers, closeProviders } = openProviders(config, redis, folders);
+  const { rpc } = providers;
   const jobWatch = createJobWatch();
-  const desk = openWalletDesk({ config, sql, redis, log });
-  const signInThrottle = createSignInThrottle({ limits, config });
-  const payments = openPayments(config);
-  const basis = { config, sql, clock, log, jobWatch, ...payments, ...desk.parts, signInThrottle };
-  const { authentication, closeAuthentication } = openAuthentication(basis);
+  const core = {
+    ...{ config, log, sql, clock, redis },
+    ...{ published: publishCatalogue(config), charactersLoaded: charactersLoader(sql, config) },
+  };
+  const { limits, closeLimits } = openLimits(core);
+  const wallets = openWallets(core);
+  const { authentication, closeAuthentication } = openAuthentication({
+    ...{ core, jobWatch, throttle: limits.signInThrottle, accounts: wallets.parts },
+  });
   return {
     dependencies: {
-      ...basis,
-      signIn: authentication.signIn,
-      topUps: createTopUpService({ ...basis, temporal }),
-      ...{ ledger, textProviders, mediaProviders, redis, temporal, storage, limits },
-      ...{ downloads, folders, documents, images, pages, search, rpc },
-      ...{ heldBytes: createMediaBudget(), bodyBudget: createBodyBudget() },
-      accountShares: createAccountShares(limits),
-      proxies: createTrustedProxies(config.limits.trustedProxies),
-      answerSpeeds: createAnswerSpeeds(),
-      circuits: watchCircuits(sql),
-      callers,
-      published: publishCatalogue(config),
-      charactersLoaded: charactersLoader(sql, config),
+      core,
+      accounts: {
+        ...wallets.parts,
+        ...{ ledger, signIn: authentication.signIn, topUps: createTopUpService({ sql, temporal, log }) },
+        ...{ analytics: createAnalyticsCache(), rpcClaims: new Map() },
+      },
+      limits,
+      jobs: {
+        ...{ temporal, storage, jobWatch, circuits: watchCircuits(sql), callers },
+        ...{ averageTimes: createAverageTimes(sql), departures: new Map() },
+      },
+      providers,
     },
     authentication,
     folders,
     parts: partsOf({ sql, redis, storage, temporal }),
     async close() {
-      await Promise.all([closeAuthentication(), desk.close()]);
+      await Promise.all([closeAuthentication(), closeLimits(), wallets.close()]);
       await ledger.close();
-      for (const children of [pages, documents, images]) children.close();
-      await search?.close();
-      await Promise.all([...basis.payments.values()].map((network) => network.close?.()));
-      await Promise.all([...textProviders.values()].map((provider) => provider.close()));
-      await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
+      await closeProviders();
+      await Promise.all([...wallets.parts.payments.values()].map((network) => network.close?.()));
       redis.disconnect();
       storage.close();
       await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
@@ -125,20 +128,36 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   };
 }
 
-function openProviders(
-  config: Config,
-  { downloads, folders, images }: Pick<Dependencies, 'downloads' | 'folders' | 'images'>,
-): Pick<Dependencies, 'textProviders' | 'mediaProviders' | 'callers'> {
+/** `closeProviders` leaves the chain nodes open, which keep their answers in Redis. */
+function openProviders(config: Config, redis: Redis, folders: WorkFolders) {
+  const { allowPrivateHosts } = config.fetch;
+  const downloads = createGuardedFetch({ allowPrivateHosts });
+  const pages = createPageReader({ allowPrivateHosts });
+  const documents = createDocumentReader({ workFolders: folders });
+  const images = createImageWork();
+  const search = createSearch(config);
   const tools = toolsOf(config, folders.root);
-  const providers = createProviders(config, { tools, guardedFetch: downloads, observe: watchProviders() });
+  const created = createProviders(config, { tools, guardedFetch: downloads, observe: watchProviders() });
+  const textProviders = created.text();
+  const mediaProviders = created.media(images);
+  const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   let queue: ReturnType<Providers['queue']> | undefined;
+  const providers: ProviderDependencies = {
+    ...{ textProviders, mediaProviders, answerSpeeds: createAnswerSpeeds(), rpc, search },
+    ...{ downloads, pages, documents, images, folders },
+  };
   return {
-    textProviders: providers.text(),
-    mediaProviders: providers.media(images),
+    providers,
     // Only a worker hands jobs over. Here their adapters check callbacks, and the first callback opens them.
     callers() {
-      queue ??= providers.queue();
+      queue ??= created.queue();
       return queue;
+    },
+    async closeProviders() {
+      for (const children of [pages, documents, images]) children.close();
+      await search?.close();
+      await Promise.all([...textProviders.values()].map((provider) => provider.close()));
+      await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
     },
   };
 }
@@ -168,7 +187,7 @@ function partsOf({
   redis,
   storage,
   temporal,
-}: Pick<Dependencies, 'sql' | 'redis' | 'storage' | 'temporal'>): Part[] {
+}: Pick<CoreDependencies & JobDependencies, 'sql' | 'redis' | 'storage' | 'temporal'>): Part[] {
   return [
     { name: 'postgres', check: () => sql.query('select 1') },
     { name: 'redis', check: (timeoutMs) => pingRedis(redis, timeoutMs) },
@@ -177,33 +196,50 @@ function partsOf({
   ];
 }
 
-function openPayments(config: Config): Pick<Dependencies, 'payments' | 'offers'> {
-  const payments = createPaymentNetworks(config);
-  return { payments, offers: createPaymentOffers(payments) };
+/** Calls of wallets are counted over all processes, those of keys by `calls`. */
+function openLimits({ config, redis, log }: Pick<CoreDependencies, 'config' | 'redis' | 'log'>) {
+  const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
+  const calls = createLimits(config, createLimiter(redis, onFallback));
+  const limiter = createConcurrencyLimiter(redis, { onFallback });
+  const limits: LimitDependencies = {
+    calls,
+    walletCalls: { enter: limiter.enter },
+    signInThrottle: createSignInThrottle(calls, config.limits.perAddressPerMinute),
+    accountShares: createAccountShares(calls),
+    heldBytes: createMediaBudget(),
+    bodyBudget: createBodyBudget(),
+    answerRoom: new AnswerRoom(),
+    proxies: createTrustedProxies(config.limits.trustedProxies),
+  };
+  return { limits, closeLimits: () => limiter.close() };
 }
 
-function openWalletDesk({ config, sql, redis, log }: Pick<Dependencies, 'config' | 'sql' | 'redis' | 'log'>) {
+function openWallets({ config, sql }: Pick<CoreDependencies, 'config' | 'sql'>) {
   const reader = createFundsReader(sql);
-  const onFallback = (err: unknown) => log.warn({ part: 'redis', err }, LIMITS_ALONE);
   const web3Tokens = createSignInNonces(sql);
-  const limiter = createConcurrencyLimiter(redis, { onFallback });
+  const payments = createPaymentNetworks(config);
   return {
-    parts: { wallets: { enter: limiter.enter }, fundsGate: createFundsGate(reader, config), web3Tokens },
+    parts: {
+      ...{ payments, offers: createPaymentOffers(payments) },
+      ...{ fundsGate: createFundsGate(reader, config), web3Tokens },
+    },
     async close() {
-      limiter.close();
       await Promise.all([reader.close(), web3Tokens.close()]);
     },
   };
 }
 
-type Basis = Pick<
-  Dependencies,
-  'config' | 'sql' | 'clock' | 'log' | 'jobWatch' | 'offers' | 'fundsGate' | 'signInThrottle'
->;
+interface AuthenticationParts {
+  core: Pick<CoreDependencies, 'config' | 'sql' | 'clock' | 'log'>;
+  accounts: Pick<AccountDependencies, 'offers' | 'fundsGate'>;
+  jobWatch: JobWatch;
+  throttle: SignInThrottle;
+}
 
 /** Keys and jobs are listened for on one connection. */
-function openAuthentication(basis: Basis) {
-  const { config, sql, clock, log, jobWatch, offers, fundsGate, signInThrottle: throttle } = basis;
+function openAuthentication({ core, accounts, jobWatch, throttle }: AuthenticationParts) {
+  const { config, sql, clock, log } = core;
+  const { offers, fundsGate } = accounts;
   const keys = createKeyCache({
     async find(secretHash) {
       const key = await findKey(sql, secretHash);
@@ -226,8 +262,8 @@ function openAuthentication(basis: Basis) {
   const { ethCall, close: closeCalls } = createEthCalls(config.x402.networks);
   const signIn = createSignIn({ settings: config.x402, ethCall, sql, clock, log, throttle });
   const authentication: Authentication = {
-    ...{ config, keys, use, clock, offers, walletCaller, throttle },
-    signIn,
+    ...{ config, keys, use, clock, offers, walletCaller, throttle, signIn },
+    callers: new WeakMap(),
   };
   return {
     authentication,

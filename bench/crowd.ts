@@ -48,7 +48,7 @@ export function openCrowd(world: World, polls: Polls): Crowd {
     namespace: value('TEMPORAL_NAMESPACE'),
   });
   const storage = storageOf(world);
-  const conductor = { temporal, clock: createDatabaseClock() };
+  const conductor = { core: { clock: createDatabaseClock() }, jobs: { temporal } };
   const sealed = Buffer.from(sealOrder({ order: { kind: 'audio', prompt: PROMPT }, media: [] }));
   return {
     pool,

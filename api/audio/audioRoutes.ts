@@ -38,7 +38,7 @@ const quoteRoute = defineRoute({
     modelType: 'music',
   },
   describes: AUDIO_DESCRIPTIONS.quote,
-  async handler({ config }, { body }) {
+  async handler({ core: { config } }, { body }) {
     const { model, headers } = requireAudioModel(config, body.model);
     const { pricing, prompt_character_limit: most } = model.spec;
     const characters = body.character_count;
@@ -72,12 +72,12 @@ const queueRoute = defineRoute({
   async handler(dependencies: Dependencies, request) {
     await failpoint('request-parsed');
     const { body, caller } = request;
-    const { model, headers } = requireAudioModel(dependencies.config, body.model);
-    requireCallable(dependencies.config, model, caller);
+    const { model, headers } = requireAudioModel(dependencies.core.config, body.model);
+    requireCallable(dependencies.core.config, model, caller);
     const offer = offerAudio(model, body);
     if (!offer.ok) throw invalidOffer(offer);
     const { order, usage, terms } = offer;
-    const webhook = readWebhook(dependencies.config, body);
+    const webhook = readWebhook(dependencies.core.config, body);
     if (isDryRun(request)) return withHeaders(dryRun(terms.price), headers);
     const sealed: SealedOrder = { order, media: [] };
     const placed: JobOrder = {

@@ -17,7 +17,7 @@ export const listAuditRoute = defineRoute({
   access: 'admin',
   query: listQuery,
   describes: AUDIT_DESCRIPTION,
-  async handler({ sql }, { caller, query: { limit, cursor } }) {
+  async handler({ core: { sql } }, { caller, query: { limit, cursor } }) {
     const before = cursor === undefined ? {} : { before: decodeActId(cursor) ?? refuseCursor() };
     const acts = await listActs(sql, { accountId: caller.accountId, limit: limit + 1, ...before });
     // Another account's place is no place: the answer is that to an invented one.

@@ -36,9 +36,13 @@ function purchaseOf({ prices }: Config, sold: Sold, requestId: string): Purchase
 }
 
 /** Of an account, whatever its key: these reach out to others in our name. */
-async function limitPerMinute({ limits }: Dependencies, accountId: string, path: string): Promise<void> {
+async function limitPerMinute(
+  { limits: { calls: limits } }: Dependencies,
+  accountId: string,
+  path: string,
+): Promise<void> {
   const perMinute = limits.overrideOf(accountId).requestsPerMinute ?? PER_MINUTE;
-  await limitRoute({ limits }, { accountId, path, perMinute, words: '' });
+  await limitRoute(limits, { accountId, path, perMinute, words: '' });
 }
 
 export const scrapeRoute = defineRoute({
@@ -53,11 +57,11 @@ export const scrapeRoute = defineRoute({
     const { body, caller, signal } = request;
     await limitPerMinute(dependencies, caller.accountId, '/augment/scrape');
     return await purchaseAnswer(dependencies, request, {
-      purchase: purchaseOf(dependencies.config, 'scrape', request.requestId),
+      purchase: purchaseOf(dependencies.core.config, 'scrape', request.requestId),
       settles: 'before the answer',
       work: async () => {
         const { share } = request;
-        const read = () => dependencies.pages.read(body.url, { signal, share });
+        const read = () => dependencies.providers.pages.read(body.url, { signal, share });
         const { content } = await request.waitFor(share.inSlot('pages', read, signal));
         return { ...json({ url: body.url, content, format: 'markdown' }), compressible: true };
       },
@@ -74,7 +78,7 @@ export const searchRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   describes: AUGMENT_DESCRIPTIONS.search,
   async handler(dependencies, request) {
-    const { search } = dependencies;
+    const { search } = dependencies.providers;
     const { body, caller, signal } = request;
     await limitPerMinute(dependencies, caller.accountId, '/augment/search');
     if (!search || body.search_provider === 'google') {
@@ -82,7 +86,7 @@ export const searchRoute = defineRoute({
       throw new FareboxError({ code: 'unsupported_feature', message });
     }
     return await purchaseAnswer(dependencies, request, {
-      purchase: purchaseOf(dependencies.config, 'search', request.requestId),
+      purchase: purchaseOf(dependencies.core.config, 'search', request.requestId),
       settles: 'at its first byte',
       work: async () => {
         const { query, limit } = body;
@@ -105,13 +109,17 @@ export const parserRoute = defineRoute({
     const { body, caller, file, signal } = request;
     if (!file) throw invalid('file', 'Required');
     return await purchaseAnswer(dependencies, request, {
-      purchase: purchaseOf(dependencies.config, 'text-parser', request.requestId),
+      purchase: purchaseOf(dependencies.core.config, 'text-parser', request.requestId),
       settles: 'before the answer',
       work: async () => {
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };
         const reading = await readWithinBudget(dependencies, caller.accountId, () =>
-          request.share.inSlot('documents', () => dependencies.documents.read(given, { signal }), signal),
+          request.share.inSlot(
+            'documents',
+            () => dependencies.providers.documents.read(given, { signal }),
+            signal,
+          ),
         );
         if (reading.kind === 'image') {
           throw new FareboxError({

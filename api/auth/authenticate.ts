@@ -24,6 +24,8 @@ export interface Authentication extends Discovery {
   signIn: SignIn;
   throttle: SignInThrottle;
   walletCaller(wallet: Wallet): WalletCaller;
+  /** The same caller as long as the same is known of the key: what is worked out for it is kept (bench `front`). */
+  callers: WeakMap<FoundKey, Caller>;
 }
 
 export interface AuthRequest {
@@ -118,7 +120,7 @@ async function keyHolder(
   const refusal = whyRefused(key, authentication.clock);
   if (key && !refusal) {
     authentication.use.touch(key.keyId);
-    return toCaller(key);
+    return callerOf(authentication.callers, key);
   }
   await authentication.throttle.countFailure(addressOf());
   throw refusal;
@@ -145,10 +147,7 @@ function refused(internal: string, message = 'Authentication failed'): FareboxEr
   return new FareboxError({ code: 'credential_invalid', message, internal });
 }
 
-/** The same caller as long as the same is known of the key: what is worked out for it is kept (bench `front`). */
-const callers = new WeakMap<FoundKey, Caller>();
-
-function toCaller(key: FoundKey): Caller {
+function callerOf(callers: Authentication['callers'], key: FoundKey): Caller {
   const before = callers.get(key);
   if (before) return before;
   const caller = {

@@ -6,7 +6,6 @@
 import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Wallet } from '../../domain/wallets.ts';
-import type { Config } from '../../infra/config/config.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import { walletAccountId } from '../../infra/postgres/walletAccounts.ts';
 import { limitAddress } from '../http/limitRoute.ts';
@@ -51,17 +50,11 @@ const VAIN = {
 };
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
-interface Counting {
-  limits: LimitSettings;
-  config: Pick<Config, 'limits'>;
-}
-
-export function createSignInThrottle(counting: Counting): SignInThrottle {
+export function createSignInThrottle(limits: LimitSettings, perAddressPerMinute: number): SignInThrottle {
   /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
   const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });
   const asking = new Map<string, number>();
-  const { perAddressPerMinute } = counting.config.limits;
 
   function shutForMs(address: string): number {
     if (shut.size === 0) return 0;
@@ -85,7 +78,7 @@ export function createSignInThrottle(counting: Counting): SignInThrottle {
       const leftMs = shutForMs(address);
       if (leftMs > 0) throw tooMany(VAIN.what, leftMs);
       try {
-        await limitAddress(counting, address, { ...VAIN, perMinute: perAddressPerMinute * VAIN_SHARE });
+        await limitAddress(limits, address, { ...VAIN, perMinute: perAddressPerMinute * VAIN_SHARE });
       } catch (error) {
         if (error instanceof FareboxError && error.code === 'rate_limited') {
           shut.set(callerNetwork(address), performance.now() + (error.retryAfterSeconds ?? 1) * 1_000);
@@ -102,7 +95,7 @@ export function createSignInThrottle(counting: Counting): SignInThrottle {
         const accountId = walletAccountId(wallet);
         const path = isIn(paying, wallet) ? `${ASKED.path} ${accountId}` : ASKED.path;
         const limit = { what: ASKED.what, path, perMinute: perAddressPerMinute * ASKED_SHARE };
-        const uncount = await limitAddress(counting, address, limit);
+        const uncount = await limitAddress(limits, address, limit);
         const signed = await ask();
         if (signed) await uncount();
         return signed;

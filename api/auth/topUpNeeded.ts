@@ -11,11 +11,11 @@ import { signInChallenge } from './signInOffer.ts';
 /** In USD, as the public edge says it. */
 const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
 
-type Offering = Pick<Dependencies, 'config' | 'payments' | 'offers'>;
+type Offering = Pick<Dependencies, 'core' | 'accounts'>;
 
 /** Undefined: there is no way to top up at the moment. `path` is that of the request. */
 export async function topUpNeeded(
-  { config, payments, offers }: Offering,
+  { core: { config }, accounts: { payments, offers } }: Offering,
   { path, funds }: { path: string; funds: Funds },
 ): Promise<Answer | undefined> {
   const accepts = await offers.of(SUGGESTED_AMOUNT);

@@ -14,7 +14,7 @@ export const billingBalance = defineRoute({
   path: '/billing/balance',
   access: 'admin',
   describes: BILLING_DESCRIPTIONS.balance,
-  async handler({ sql }, { caller }) {
+  async handler({ core: { sql } }, { caller }) {
     const balance = await balanceOf(sql, caller.accountId);
     if (!balance) {
       throw new FareboxError({

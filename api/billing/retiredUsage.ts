@@ -20,9 +20,9 @@ export const retiredUsage = defineRoute({
   path: '/billing/usage',
   access: 'open',
   describes: BILLING_DESCRIPTIONS.retired,
-  async handler({ config, limits }, { address }) {
+  async handler({ core: { config }, limits: { calls: limits } }, { address }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress({ limits }, address, { path: '/billing/usage', perMinute });
+    await limitAddress(limits, address, { path: '/billing/usage', perMinute });
     const Link = [
       '</api/v1/billing/usage-history>; rel="successor-version"',
       `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`,

@@ -34,21 +34,25 @@ export const usageHistoryRoute = defineRoute({
   query: usageQuery,
   describes: BILLING_DESCRIPTIONS.history,
   async handler(dependencies, { caller, query, accepts }) {
-    const key = await signingKey(dependencies.sql);
+    const key = await signingKey(dependencies.core.sql);
     const walk = await walkOf(dependencies, caller.accountId, query);
     // Who takes neither gets JSON: the texts know no answer that says so.
     const wantsCsv = (accepts(...OFFERED) || '').startsWith('text/csv');
     if (!wantsCsv) return await jsonPage(dependencies, key, walk);
     const paged = query.pageSize !== undefined || query.cursor !== undefined;
     return paged
-      ? await csvPage(dependencies.sql, key, { walk, headers: HEADERS })
-      : csvStream(dependencies.sql, { walk, headers: HEADERS });
+      ? await csvPage(dependencies.core.sql, key, { walk, headers: HEADERS })
+      : csvStream(dependencies.core.sql, { walk, headers: HEADERS });
   },
 });
 
 const LEDGER_NAMES = { USD: 'usd', DIEM: 'diem', BUNDLED_CREDITS: 'bundled' } as const;
 
-async function walkOf({ sql }: Dependencies, accountId: string, query: UsageQuery): Promise<UsageWalk> {
+async function walkOf(
+  { core: { sql } }: Dependencies,
+  accountId: string,
+  query: UsageQuery,
+): Promise<UsageWalk> {
   if (query.cursor !== undefined) return decodeUsageCursor(await signingKey(sql), accountId, query.cursor);
   const { startTimestamp, endTimestamp, currency } = query;
   const range: UsageRange = {
@@ -61,7 +65,7 @@ async function walkOf({ sql }: Dependencies, accountId: string, query: UsageQuer
   return { range, pageSize: query.pageSize ?? MAX_PAGE, horizon, after: null };
 }
 
-async function jsonPage({ sql }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {
+async function jsonPage({ core: { sql } }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {
   // One more than the page tells whether there is another.
   const rows = await usagePage(sql, walk.range, { ...walk, limit: walk.pageSize + 1 });
   const page = rows.slice(0, walk.pageSize);

@@ -6,9 +6,9 @@ import type { Config } from '../../infra/config/config.ts';
 import type { BodySpec, UploadedFile } from '../http/route.ts';
 import { checkModel, validate } from '../http/validate.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
-import { takeChunks } from './bodyStream.ts';
+import type { BodyReader } from './bodyReader.ts';
 import { bodyKind } from './contentType.ts';
-import { readJson } from './readJson.ts';
+import { type RawOptions, readJson } from './readJson.ts';
 import { readMultipart } from './readMultipart.ts';
 import { readSpooledJson } from './spooledJson.ts';
 import { bodyTooLarge } from './tooLarge.ts';
@@ -19,6 +19,7 @@ export interface ReadBody {
 }
 
 export interface BodyHooks {
+  bodyReader: BodyReader;
   /** A private folder for uploaded files, the same at each call. */
   createFolder(): Promise<string>;
   /** The model that the body names, told before the rest of it is checked. */
@@ -43,7 +44,8 @@ export async function readBody(
   if (spec.raw) {
     if (spec.raw.json && announced.kind !== 'json') throw wrongType(NOT_JSON);
     const { maxBytes } = spec.raw;
-    return { body: await readRaw(request, { maxBytes, holding: found.holding }), files: NO_FILES };
+    const { bodyReader, holding } = found;
+    return { body: await readRaw(request, { bodyReader, maxBytes, holding }), files: NO_FILES };
   }
   if (announced.kind === 'json' && spec.json) {
     const sent = await readSent(request, spec.json, found);
@@ -59,10 +61,11 @@ export async function readBody(
     }
     const { maxFileBytes, knownFields } = spec.multipart;
     const { files: parts = { ...ONE_FILE, maxTotalBytes: maxFileBytes } } = spec.multipart;
+    const { bodyReader, createFolder, holding, noteSpooled } = found;
     const { fields, files } = await readMultipart(request, {
       ...{ boundary: announced.boundary, maxFileBytes, knownFields },
       files: parts,
-      ...{ createFolder: found.createFolder, holding: found.holding, noteSpooled: found.noteSpooled },
+      ...{ bodyReader, createFolder, holding, noteSpooled },
     });
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
@@ -75,11 +78,11 @@ const RAW_TIMEOUT_MS = 10_000;
 /** A body as it came, for those whose signature is over the very bytes. Throws `body_too_large` and `unavailable`. */
 export async function readRaw(
   request: IncomingMessage,
-  { maxBytes, holding }: { maxBytes: number; holding: Holding },
+  { bodyReader, maxBytes, holding }: RawOptions,
 ): Promise<Buffer> {
   const body = new BodyBuffer({ maxBytes, holding });
   const limits = { maxBytes, timeoutMs: RAW_TIMEOUT_MS, tooLarge: bodyTooLarge };
-  await takeChunks(request, limits, (chunk) => body.append(chunk));
+  await bodyReader.take(request, limits, (chunk) => body.append(chunk));
   return body.bytes();
 }
 
@@ -90,10 +93,13 @@ const ONE_FILE = { name: 'file', most: 1 };
 async function readSent(
   request: IncomingMessage,
   { maxBytes, spools }: NonNullable<BodySpec<unknown>['json']>,
-  { createFolder, holding, noteSpooled }: BodyHooks,
+  { bodyReader, createFolder, holding, noteSpooled }: BodyHooks,
 ): Promise<unknown> {
-  if (!spools) return await readJson(request, { maxBytes, holding });
-  return await readSpooledJson(request, { maxBytes, ...spools, createFolder, holding, noteSpooled });
+  if (!spools) return await readJson(request, { bodyReader, maxBytes, holding });
+  return await readSpooledJson(request, {
+    ...{ bodyReader, maxBytes, createFolder, holding, noteSpooled },
+    ...spools,
+  });
 }
 
 function check(

@@ -9,7 +9,7 @@ import { JsonReader, MORE } from '../../domain/json/jsonReader.ts';
 import { parseInTurns } from '../../engines/text/parseInTurns.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
-import { takeChunks } from './bodyStream.ts';
+import type { BodyReader } from './bodyReader.ts';
 import { bodyTooLarge } from './tooLarge.ts';
 
 const READ_TIMEOUT_MS = 60_000;
@@ -21,19 +21,27 @@ const QUICK_BYTES = 128 * 1024;
  */
 export const JSON_LIMITS = { ...NO_LIMITS, depth: 64, keys: 20_000, values: 20_000 };
 
+/** Reads a body that is kept in memory. */
+export interface RawOptions {
+  bodyReader: BodyReader;
+  maxBytes: number;
+  holding: Holding;
+}
+
 /**
  * Throws `body_too_large`, `invalid_json`, `invalid_request` for one that is too deep or has too many members, and
  * `unavailable` where the process holds too many bytes of bodies.
  */
 export async function readJson(
   request: IncomingMessage,
-  { maxBytes, holding }: { maxBytes: number; holding: Holding },
+  { bodyReader, maxBytes, holding }: RawOptions,
 ): Promise<unknown> {
   const reader = new JsonReader(JSON_LIMITS);
   reader.toldDepth = -1;
   let isJson = true;
   const body = new BodyBuffer({ maxBytes, holding });
-  await takeChunks(request, { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge: bodyTooLarge }, (chunk) => {
+  const limits = { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge: bodyTooLarge };
+  await bodyReader.take(request, limits, (chunk) => {
     isJson &&= isWithinLimits(reader, chunk);
     body.append(chunk);
   });

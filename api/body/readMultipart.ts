@@ -6,13 +6,14 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
 import type { FileParts, UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
-import { bodyChunks } from './bodyStream.ts';
+import type { BodyReader } from './bodyReader.ts';
 import { type MultipartEvent, MultipartParser } from './multipartParser.ts';
 import type { PartHead } from './partHeaders.ts';
 import { bodyTooLarge, fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';
 
 export interface MultipartOptions {
+  bodyReader: BodyReader;
   boundary: string;
   maxFileBytes: number;
   /** Undefined: all are told; otherwise others are passed over. */
@@ -49,7 +50,7 @@ export async function readMultipart(
     tooLarge: () => (options.files.most === 1 ? fileTooLarge(options.maxFileBytes) : bodyTooLarge()),
   };
   try {
-    for await (const chunk of bodyChunks(request, limits)) {
+    for await (const chunk of options.bodyReader.chunks(request, limits)) {
       for (const event of parser.push(chunk)) await form.take(event);
       freeChunk(chunk);
     }

@@ -8,7 +8,6 @@ import { FareboxError } from '../../domain/errors.ts';
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonReader, MORE, NAME, QUOTE, VALUE } from '../../domain/json/jsonReader.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
-import { bodyChunks } from './bodyStream.ts';
 import { invalidJson, isNoJson, JSON_LIMITS, parseJson } from './readJson.ts';
 import { Spool, type SpooledText, type SpoolOptions } from './spooledText.ts';
 import { bodyTooLarge } from './tooLarge.ts';
@@ -35,7 +34,7 @@ export async function readSpooledJson(
   const reader = new SpoolingReader(options);
   try {
     const limits = { maxBytes, timeoutMs: UPLOAD_TIMEOUT_MS, tooLarge: bodyTooLarge };
-    for await (const chunk of bodyChunks(request, limits)) await reader.push(chunk);
+    for await (const chunk of options.bodyReader.chunks(request, limits)) await reader.push(chunk);
     return reader.finish();
   } finally {
     await reader.close();

@@ -4,6 +4,7 @@ import type { Holding } from '../../infra/byteBudget.ts';
 import { dataUrlHead } from '../http/dataUrl.ts';
 import type { UploadedFile } from '../http/route.ts';
 import { Base64Decoder } from './base64.ts';
+import type { BodyReader } from './bodyReader.ts';
 import { fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';
 
@@ -27,6 +28,7 @@ function isFileText(value: unknown): boolean {
 }
 
 export interface SpoolOptions {
+  bodyReader: BodyReader;
   /** Of the decoded file. */
   maxFileBytes: number;
   createFolder(): Promise<string>;

@@ -5,23 +5,13 @@ import { join } from 'node:path';
 import type { Holding } from '../../infra/byteBudget.ts';
 import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
+import type { BodyReader } from './bodyReader.ts';
 
 /** Most recordings that are spoken to a program; each request that is being read holds at most this much (bench `jobs`). */
 export const IN_MEMORY_BYTES = 256 * 1024;
 
-let line: Promise<unknown> = Promise.resolve();
-
-/**
- * One piece of all uploads at a time, each in its turn: twenty that come as fast as they can would otherwise keep the event
- * loop and the disk to themselves, and a call for any other route would wait for them (benches `media`, `memory`).
- */
-function inLine<T>(work: () => Promise<T>): Promise<T> {
-  const turn = line.then(work);
-  line = turn.catch(() => undefined);
-  return turn;
-}
-
 export interface UploadOptions {
+  bodyReader: Pick<BodyReader, 'inLine'>;
   createFolder(): Promise<string>;
   /** Told of the bytes that are kept in memory. */
   holding: Holding;
@@ -47,7 +37,8 @@ export class Upload {
   async take(bytes: Buffer): Promise<void> {
     this.sizeBytes += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
-      if (this.#gathered.length === IN_MEMORY_BYTES) await inLine(() => this.#write());
+      if (this.#gathered.length === IN_MEMORY_BYTES)
+        await this.#options.bodyReader.inLine(() => this.#write());
       const piece = bytes.subarray(taken, taken + IN_MEMORY_BYTES - this.#gathered.length);
       this.#gathered.append(piece);
       taken += piece.length;
@@ -75,7 +66,7 @@ export class Upload {
       const bytes = this.#gathered.bytes();
       return { content: { bytes }, sizeBytes, sha256: this.#hash.update(bytes).digest('hex') };
     }
-    if (this.#gathered.length > 0) await inLine(() => this.#write());
+    if (this.#gathered.length > 0) await this.#options.bodyReader.inLine(() => this.#write());
     // The file may wait for its handler for long: what is on disk needs no memory meanwhile.
     this.#gathered = new BodyBuffer({ maxBytes: 0, holding: this.#options.holding });
     await this.close();

@@ -15,7 +15,7 @@ export const charactersRoute = defineRoute({
   access: 'key',
   query: charactersQuery,
   describes: CATALOGUE_DESCRIPTIONS.characters,
-  async handler({ sql, charactersLoaded }, { query }) {
+  async handler({ core: { sql, charactersLoaded } }, { query }) {
     await charactersLoaded();
     const characters = await searchCharacters(sql, toSearch(query));
     return json({ object: 'list', data: characters.map(presentCharacter) });
@@ -74,7 +74,7 @@ export const reviewsRoute = defineRoute({
 const NAME = /^[A-Za-z0-9-]{1,100}$/;
 
 async function requireCharacter(
-  { sql, charactersLoaded }: Dependencies,
+  { core: { sql, charactersLoaded } }: Dependencies,
   name: string,
 ): Promise<ListedCharacter> {
   await charactersLoaded();

@@ -16,7 +16,7 @@ export const modelsRoute = defineRoute({
   access: 'catalogue',
   query: listedType,
   describes: CATALOGUE_DESCRIPTIONS.models,
-  async handler({ published }, { query, headers }) {
+  async handler({ core: { published } }, { query, headers }) {
     return unlessKnown(published.models(query.type), headers['if-none-match']);
   },
 });
@@ -27,7 +27,7 @@ export const traitsRoute = defineRoute({
   access: 'catalogue',
   query: modelType,
   describes: CATALOGUE_DESCRIPTIONS.traits,
-  async handler({ published }, { query, headers }) {
+  async handler({ core: { published } }, { query, headers }) {
     return unlessKnown(published.traits(query.type), headers['if-none-match']);
   },
 });
@@ -38,7 +38,7 @@ export const compatibilityRoute = defineRoute({
   access: 'catalogue',
   query: modelType,
   describes: CATALOGUE_DESCRIPTIONS.compatibility,
-  async handler({ published }, { query, headers }) {
+  async handler({ core: { published } }, { query, headers }) {
     return unlessKnown(published.compatibility(query.type), headers['if-none-match']);
   },
 });

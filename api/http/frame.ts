@@ -6,6 +6,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { WorkFolders } from '../../engines/child/workFolders.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
 import { type Authentication, authenticate } from '../auth/authenticate.ts';
+import type { BodyReader } from '../body/bodyReader.ts';
 import { type ReadBody, readBody } from '../body/readBody.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { openCall } from '../limits/callLimits.ts';
@@ -26,7 +27,7 @@ import {
   type Visit,
 } from './handlerRequest.ts';
 import { limitAddress } from './limitRoute.ts';
-import { readQuery } from './readQuery.ts';
+import { createQueryReader } from './queryReader.ts';
 import type { ApiContext, RequestState } from './requestState.ts';
 import { type Respond, setHeaders } from './respond.ts';
 import { type BodySpec, DEFAULT_DEADLINE_MS, type Route } from './route.ts';
@@ -37,11 +38,13 @@ export interface Frame {
   authentication: Authentication;
   folders: WorkFolders;
   inFlight: InFlight;
+  bodyReader: BodyReader;
   respond: Respond;
 }
 
 export function serveRoute(frame: Frame, route: Route): RouterMiddleware<RequestState> {
-  const { proxies } = frame.dependencies;
+  const { proxies } = frame.dependencies.limits;
+  const readQuery = createQueryReader(route);
   return async function serveRoute(context) {
     const ctx = context as unknown as RoutedContext;
     ctx.state.route = route.path;
@@ -56,17 +59,18 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
       ctx.state.caller = identified.caller;
     }
     const { caller } = ctx.state;
-    const call = caller && openCall(frame.dependencies.limits, caller);
+    const call = caller && openCall(frame.dependencies.limits.calls, caller);
     const { stopping, ending, cutting } = frame.inFlight;
     const visit: Visit = {
       route,
+      readQuery,
       ctx,
       call,
       address,
       stopping,
       ending,
       cutting,
-      shares: frame.dependencies.accountShares,
+      shares: frame.dependencies.limits.accountShares,
       share: undefined,
       freePass: undefined,
       leave: undefined,
@@ -107,7 +111,7 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
 
 /** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
 async function answer(frame: Frame, visit: Visit): Promise<Answer> {
-  const { route, ctx, call } = visit;
+  const { route, readQuery, ctx, call } = visit;
   if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
     // The key is known, so its failures count: asking on and on is no way to keep the door busy.
     await admit(visit, undefined);
@@ -119,7 +123,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   if (checked) visit.freePass = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     if (!route.countsItself) await admit(visit, undefined);
-    const query = readQuery(route, ctx);
+    const query = readQuery(ctx);
     return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
   }
   let model: string | undefined;
@@ -143,18 +147,19 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     read = await awaitClient(
       ctx,
       readBody(ctx.req, body, {
+        bodyReader: frame.bodyReader,
         createFolder,
         noteModel,
         holding,
-        config: frame.dependencies.config,
+        config: frame.dependencies.core.config,
         noteSpooled: (bytes) => shareOf(visit).take(bytes),
       }),
     );
     if (!route.countsItself) await admit(visit, model, read);
     if (visit.freePass && model !== undefined) {
-      requireFreeModel(visit.freePass, frame.dependencies.limits.modelOf(model, route.body.modelType));
+      requireFreeModel(visit.freePass, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
     }
-    request = new Request(visit, readQuery(route, ctx), read);
+    request = new Request(visit, readQuery(ctx), read);
   } catch (error) {
     holding.release();
     await removeFolder();
@@ -174,14 +179,14 @@ async function admitBody(
 ): Promise<BodySpec<unknown>> {
   await route.beforeBody?.(dependencies, { params: ctx.params, address: address() });
   if (route.access !== 'quote' || ctx.state.caller) return body;
-  const perMinute = dependencies.config.limits.perAddressPerMinute;
-  await limitAddress(dependencies, address(), { path: route.path, perMinute });
+  const perMinute = dependencies.core.config.limits.perAddressPerMinute;
+  await limitAddress(dependencies.limits.calls, address(), { path: route.path, perMinute });
   return body.json ? { ...body, json: { ...body.json, maxBytes: SMALL_JSON_BYTES } } : body;
 }
 
 /** What the caller's body takes of the process's memory, with its other bodies. */
 function openHolding({ dependencies }: Frame, visit: Visit): Holding {
-  return dependencies.bodyBudget.open(ownerOf(visit));
+  return dependencies.limits.bodyBudget.open(ownerOf(visit));
 }
 
 /** Undefined at once for a caller that is known to have funds. What is refused for want of them is counted, too. */

@@ -10,6 +10,7 @@ import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
 import type { ReadBody } from '../body/readBody.ts';
 import type { CallLimits } from '../limits/callLimits.ts';
 import { type FreePass, requireFreeModel } from '../paid/requireFunds.ts';
+import type { QueryReader } from './queryReader.ts';
 import type { ApiContext } from './requestState.ts';
 import type { Route, RouteRequest, UploadedFile } from './route.ts';
 
@@ -17,6 +18,7 @@ export type RoutedContext = ApiContext & { params: Record<string, string> };
 
 export interface Visit {
   route: Route;
+  readQuery: QueryReader;
   ctx: RoutedContext;
   /** Undefined for callers that nobody knows. */
   call: CallLimits | undefined;

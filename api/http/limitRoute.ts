@@ -4,10 +4,6 @@ import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import type { LimitSettings } from '../limits/callLimits.ts';
 
-interface Counting {
-  limits: LimitSettings;
-}
-
 export interface RouteLimit {
   accountId: string;
   path: string;
@@ -20,7 +16,7 @@ export interface RouteLimit {
 export type Uncount = () => Promise<void>;
 
 /** Throws FareboxError `rate_limited`. Such refusals are in nobody's log: that is of models. */
-export async function limitRoute({ limits }: Counting, limit: RouteLimit): Promise<Uncount> {
+export async function limitRoute(limits: LimitSettings, limit: RouteLimit): Promise<Uncount> {
   const { accountId, path, perMinute, words } = limit;
   const counter = { type: 'RPM', subject: path, limit: perMinute, cost: 1, windowMs: MINUTE_MS } as const;
   const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
@@ -35,10 +31,10 @@ export async function limitRoute({ limits }: Counting, limit: RouteLimit): Promi
 
 /** Of those who showed no credential that is worth something. `what`: which requests, where not all of them count. */
 export async function limitAddress(
-  counting: Counting,
+  limits: LimitSettings,
   address: string,
   { path, perMinute, what = '' }: { path: string; perMinute: number; what?: string },
 ): Promise<Uncount> {
   const accountId = `address:${callerNetwork(address)}`;
-  return await limitRoute(counting, { accountId, path, perMinute, words: `${what} from one address` });
+  return await limitRoute(limits, { accountId, path, perMinute, words: `${what} from one address` });
 }

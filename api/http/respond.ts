@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import { failpoint, isFailpointArmed } from '../../infra/failpoints.ts';
 import type { InFlight } from '../server/inFlight.ts';
-import { waitForReceipt } from '../server/receipt.ts';
+import type { Receipts } from '../server/receipts.ts';
 import { relay, waitForFirstBytes } from '../server/relay.ts';
 import {
   type Answer,
@@ -19,8 +19,14 @@ import { sendStream } from './sendStream.ts';
 
 export type Respond = (ctx: ApiContext, answer: Answer) => Promise<void>;
 
-/** `aliases`: further names under which each `x-service-…` header is sent again. */
-export function createRespond(options: { aliases: readonly string[]; inFlight: InFlight }): Respond {
+interface RespondOptions {
+  /** Further names under which each `x-service-…` header is sent again. */
+  aliases: readonly string[];
+  inFlight: InFlight;
+  receipts: Receipts;
+}
+
+export function createRespond(options: RespondOptions): Respond {
   return async function respond(ctx, answer) {
     ctx.state.answeredAt = performance.now();
     if (ctx.res.destroyed) return await abandon(ctx, answer);
@@ -37,7 +43,7 @@ export function createRespond(options: { aliases: readonly string[]; inFlight: I
     else if (answer.kind === 'prepared') sendPrepared(ctx, answer);
     else if (answer.kind === 'stream') await sendStream(ctx, answer);
     else if (answer.kind === 'events') await sendEvents(ctx, answer);
-    else await sendBinary(ctx, answer, options.inFlight);
+    else await sendBinary(ctx, answer, options);
   };
 }
 
@@ -94,7 +100,11 @@ async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
 }
 
 /** The status is sent with the first byte, so that a store that fails before it can still be told. */
-async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFlight): Promise<void> {
+async function sendBinary(
+  ctx: ApiContext,
+  answer: BinaryAnswer,
+  { inFlight, receipts }: RespondOptions,
+): Promise<void> {
   const { res } = ctx;
   const stopReading = () => answer.stream.destroy();
   res.once('close', stopReading);
@@ -120,7 +130,7 @@ async function sendBinary(ctx: ApiContext, answer: BinaryAnswer, inFlight: InFli
     res.off('close', stopReading);
   }
   const { socket } = ctx.req;
-  const isReceived = () => waitForReceipt(socket, answer.sizeBytes);
+  const isReceived = () => receipts.waitForReceipt(socket, answer.sizeBytes);
   await afterwards(ctx, delivered ? () => answer.onDelivered?.(isReceived) : answer.onAborted);
 }
 

@@ -93,7 +93,7 @@ export async function editImages(
 
 /** Throws FareboxError `model_not_found`, `invalid_request` for `field`, `forbidden` or `model_offline`. */
 export function requireEditModel(
-  { config }: Dependencies,
+  { core: { config } }: Dependencies,
   { caller }: ImageRequest<unknown>,
   { name, field }: { name: string; field: string },
 ): NamedModel<InpaintModel> {

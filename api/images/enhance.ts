@@ -27,7 +27,8 @@ export interface Enhancer {
 
 /** Before any charge. Throws FareboxError `invalid_request` where no model is configured, `model_offline` where it is away. */
 export function requireEnhancer(dependencies: Dependencies, { caller }: ImageRequest<unknown>): Enhancer {
-  const { config, textProviders } = dependencies;
+  const { config } = dependencies.core;
+  const { textProviders } = dependencies.providers;
   const name = config.images.enhanceModel;
   if (name === undefined) throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
   const { model } = requireModel(config, name, 'text');

@@ -72,7 +72,7 @@ export function isGenerator(model: Model): model is ImageModel {
 
 /** Throws FareboxError `model_not_found`, `invalid_request`, `forbidden` or `model_offline`. */
 export function requireImageModel(
-  { config }: Dependencies,
+  { core: { config } }: Dependencies,
   { caller }: ImageRequest<unknown>,
   name: string,
 ): NamedModel<ImageModel> {
@@ -222,7 +222,7 @@ function wrongNumber(count: number, ordered: number): UpstreamFailure {
 }
 
 /** What `embed_exif_metadata` writes into a file: how to make it again. */
-function noteOf({ config }: Dependencies, model: ImageModel, order: ImageOrder) {
+function noteOf({ core: { config } }: Dependencies, model: ImageModel, order: ImageOrder) {
   const { prompt, negativePrompt, width, height, seed, steps, guidance, style } = order;
   const made = { model: model.id, prompt, negativePrompt, width, height, seed, steps, guidance, style };
   return { software: config.brand.name, description: JSON.stringify(made) };

@@ -30,7 +30,7 @@ const TTL_MS = DEADLINE_MS + 120_000;
  * catalogue. Throws what is wrong with the first.
  */
 export function firstCallable(
-  { config }: Pick<Dependencies, 'config'>,
+  { core: { config } }: Pick<Dependencies, 'core'>,
   { names, type, caller }: { names: readonly string[]; type: ModelType; caller: Caller },
 ): NamedModel {
   let failure: unknown;
@@ -49,7 +49,7 @@ export function firstCallable(
 
 /** The provider of the model, as far as it has that operation. Throws FareboxError `model_offline`. */
 export function imageProviderOf<Operation extends keyof MediaProvider>(
-  { mediaProviders }: Pick<Dependencies, 'mediaProviders'>,
+  { providers: { mediaProviders } }: Pick<Dependencies, 'providers'>,
   model: Model,
   operation: Operation,
 ): MediaProvider & Required<Pick<MediaProvider, Operation>> {
@@ -62,7 +62,7 @@ export function imageProviderOf<Operation extends keyof MediaProvider>(
 
 /** The folder is gone when the answer is there; what is still being sent is open by then. */
 export async function withWorkFolder<T>(
-  { folders }: Pick<Dependencies, 'folders'>,
+  { providers: { folders } }: Pick<Dependencies, 'providers'>,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = await folders.create();
@@ -87,7 +87,7 @@ export interface Sources extends ImageWorkspace {
 
 /** What a foreign service gets: pictures that every one reads alike. */
 export async function prepareSources(
-  { images }: Pick<Dependencies, 'images'>,
+  { providers: { images } }: Pick<Dependencies, 'providers'>,
   provider: MediaProvider,
   { sources, sent, folder, signal, share }: Sources,
 ): Promise<readonly ImageFile[]> {
@@ -113,7 +113,7 @@ export interface ImageFinish extends ImageWorkspace {
 
 /** What is sent: in the format that was asked for, without what a service wrote into it. */
 export async function finishImages(
-  { images }: Pick<Dependencies, 'images'>,
+  { providers: { images } }: Pick<Dependencies, 'providers'>,
   { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
   { folder, signal, share, format, note }: ImageFinish,
 ): Promise<readonly MadeImage[]> {
@@ -193,7 +193,7 @@ export function tierRemarks({ resolution, quality }: ImageTier): string[] {
  * does not count there.
  */
 export function safeMode(
-  { config }: Pick<Dependencies, 'config'>,
+  { core: { config } }: Pick<Dependencies, 'core'>,
   model: Model,
   { wished, usual }: { wished: boolean | undefined; usual: boolean },
 ): boolean {

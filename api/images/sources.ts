@@ -30,7 +30,7 @@ export interface Taking {
 
 export const ANY_SIZE = { least: 1, most: SOURCE_PIXELS.most };
 
-type SourceDependencies = Pick<Dependencies, 'downloads'>;
+type SourceDependencies = Pick<Dependencies, 'providers'>;
 
 const FETCH_TIMEOUT_MS = 30_000;
 const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an image';
@@ -101,7 +101,7 @@ async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: Place)
 }
 
 async function fromAddress(
-  { downloads }: SourceDependencies,
+  { providers: { downloads } }: SourceDependencies,
   { field, url }: { field: string; url: string },
   { path, signal, share }: Place,
 ): Promise<string> {

@@ -15,7 +15,7 @@ export const jobEventsRoute = defineRoute({
   access: 'caller',
   requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.events,
-  async handler({ sql, jobWatch }, { caller, params, headers, signal, stopping, log }) {
+  async handler({ core: { sql }, jobs: { jobWatch } }, { caller, params, headers, signal, stopping, log }) {
     const { queueId } = await findOwnJob(sql, caller, params.queue_id ?? '');
     const cursor = readCursor(headers['last-event-id']);
     const read = (after: number) => readChanges(sql, { queueId, after });

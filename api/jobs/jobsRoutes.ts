@@ -25,7 +25,7 @@ export const listJobsRoute = defineRoute({
   access: 'caller',
   query: listQuery,
   describes: JOB_DESCRIPTIONS.list,
-  async handler({ sql }, { caller, query }) {
+  async handler({ core: { sql } }, { caller, query }) {
     const filters = filtersOf(query);
     const from = query.cursor === undefined ? undefined : decodeCursor(query.cursor, filters);
     const whose = { accountId: caller.accountId, visibleTo: keyScopeOf(caller) };
@@ -56,7 +56,7 @@ export const showJobRoute = defineRoute({
   access: 'caller',
   requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.show,
-  async handler({ sql }, { caller, params }) {
+  async handler({ core: { sql } }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const [[shown], timeline] = await Promise.all([presentJobs(sql, [job]), timelineOf(sql, job.queueId)]);
     return json({ ...shown, timeline: timeline.map(presentEvent) });
@@ -69,7 +69,7 @@ export const cancelJobRoute = defineRoute({
   access: 'caller',
   requestLimit: 'jobs',
   describes: JOB_DESCRIPTIONS.cancel,
-  async handler({ config, sql, temporal }, { caller, params }) {
+  async handler({ core: { config, sql }, jobs: { temporal } }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const told = isRunning(job.state) ? await cancelGeneration(temporal, job.queueId) : undefined;
     if (told?.outcome === 'over_budget') throw overRefundBudget(config, caller.accountId);

@@ -7,7 +7,7 @@ import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { changeKey, endKey, makeKey, rotateKey } from '../../infra/postgres/keyAdministration.ts';
 import { activeKeys, type KeyWithUsage } from '../../infra/postgres/keyUsage.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Sql } from '../../infra/postgres/pool.ts';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
@@ -24,7 +24,7 @@ export const listKeysRoute = defineRoute({
   path: '/api_keys',
   access: 'admin',
   describes: KEY_DESCRIPTIONS.list,
-  async handler({ sql }, { caller }) {
+  async handler({ core: { sql } }, { caller }) {
     const keys = await activeKeys(sql, { accountId: caller.accountId });
     return json({ object: 'list', data: keys.map(presentKeyWithUsage) });
   },
@@ -35,7 +35,7 @@ export const showKeyRoute = defineRoute({
   path: '/api_keys/{id}',
   access: 'admin',
   describes: KEY_DESCRIPTIONS.show,
-  async handler({ sql }, { caller, params }) {
+  async handler({ core: { sql } }, { caller, params }) {
     const keyId = toKeyId(params.id);
     const [key] = keyId === undefined ? [] : await activeKeys(sql, { accountId: caller.accountId, keyId });
     if (!key) throw unknownKey('API key not found');
@@ -49,11 +49,11 @@ export const createKeyRoute = defineRoute({
   access: 'admin',
   body: { json: { schema: createBody, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.create,
-  async handler({ sql, config, clock }, request) {
+  async handler({ core }, request) {
     const { accountId } = request.caller;
-    const key = newKeyOf({ config, clock }, request.body);
+    const key = newKeyOf(core, request.body);
     if (key.keyType === 'ADMIN') refuseLongerLife(request.caller, key.expiresAt ?? null);
-    const { record, secret } = await makeKey(sql, actorOf(request), { ...key, accountId });
+    const { record, secret } = await makeKey(core.sql, actorOf(request), { ...key, accountId });
     return json({ success: true, data: presentNewKey(record, secret) });
   },
 });
@@ -64,7 +64,7 @@ export const updateKeyRoute = defineRoute({
   access: 'admin',
   body: { json: { schema: updateBody, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.update,
-  async handler({ sql, clock }, request) {
+  async handler({ core: { sql, clock } }, request) {
     const { id, consumptionLimit, ...patch } = request.body;
     requireFutureExpiry(patch.expiresAt, clock);
     const keyId = toKeyId(id);
@@ -91,7 +91,7 @@ function refuseLongerLife({ keyExpiresAt }: Caller, expiresAt: Date | null): voi
 }
 
 async function findAdminKey(
-  sql: Dependencies['sql'],
+  sql: Sql,
   { accountId }: Caller,
   keyId: string | undefined,
 ): Promise<KeyWithUsage | undefined> {
@@ -106,7 +106,7 @@ export const deleteKeyRoute = defineRoute({
   query: deleteQuery,
   body: { json: { schema: deleteBody, maxBytes: MAX_BYTES }, optional: true },
   describes: KEY_DESCRIPTIONS.remove,
-  async handler({ sql }, request) {
+  async handler({ core: { sql } }, request) {
     const { query, body, caller } = request;
     if ((query.id === undefined) === (body === undefined)) {
       throw invalid('id', 'Name the key either in the query or in the body');
@@ -129,7 +129,7 @@ export const rotateKeyRoute = defineRoute({
   access: 'admin',
   body: { json: { schema: rotateBody, maxBytes: MAX_BYTES }, optional: true },
   describes: KEY_DESCRIPTIONS.rotate,
-  async handler({ sql }, request) {
+  async handler({ core: { sql } }, request) {
     const { caller } = request;
     const keyId = toKeyId(request.params.id);
     const adminKey = await findAdminKey(sql, caller, keyId);

@@ -2,7 +2,7 @@
 import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { NewKey } from '../../infra/postgres/keys.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { CoreDependencies } from '../dependencies.ts';
 import { invalid } from '../http/invalid.ts';
 import type { CreateBody } from './schema.ts';
 
@@ -10,7 +10,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Throws FareboxError `invalid_request`. */
 export function newKeyOf(
-  { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
+  { config, clock }: Pick<CoreDependencies, 'config' | 'clock'>,
   body: CreateBody,
 ): Omit<NewKey, 'accountId' | 'createdBy'> {
   requireFutureExpiry(body.expiresAt, clock);
@@ -28,7 +28,7 @@ export function newKeyOf(
 }
 
 /** No key is made or left that never works. */
-export function requireFutureExpiry(expiresAt: Date | null | undefined, clock: Dependencies['clock']): void {
+export function requireFutureExpiry(expiresAt: Date | null | undefined, clock: CoreDependencies['clock']): void {
   if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
 }
 

@@ -26,8 +26,8 @@ export const web3TokenRoute = defineRoute({
   access: 'open',
   query: web3Query,
   describes: KEY_DESCRIPTIONS.web3Token,
-  async handler({ config, limits, sql, clock }, { address, query }) {
-    await limitAddress({ limits }, address, { path: PATH, perMinute: config.limits.perAddressPerMinute });
+  async handler({ core: { config, sql, clock }, limits: { calls: limits } }, { address, query }) {
+    await limitAddress(limits, address, { path: PATH, perMinute: config.limits.perAddressPerMinute });
     const wallet = query.address === undefined ? undefined : toWallet(query.address);
     if (query.address !== undefined && !wallet) throw refusedError('The wallet address is not valid');
     const { publicUrl, x402 } = config;
@@ -43,12 +43,13 @@ export const web3KeyRoute = defineRoute({
   access: 'open',
   body: { json: { schema: web3Body, maxBytes: MAX_BYTES } },
   describes: KEY_DESCRIPTIONS.web3Key,
-  async beforeBody({ config, limits }, { address }) {
+  async beforeBody({ core: { config }, limits: { calls: limits } }, { address }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress({ limits }, address, { path: `POST ${PATH}`, perMinute });
+    await limitAddress(limits, address, { path: `POST ${PATH}`, perMinute });
   },
   async handler(dependencies, { body, requestId }) {
-    const { sql, clock, fundsGate, web3Tokens } = dependencies;
+    const { sql, clock } = dependencies.core;
+    const { fundsGate, web3Tokens } = dependencies.accounts;
     const { address, signature, token, ...terms } = body;
     const wallet = toWallet(address);
     if (!wallet) throw refusedError('The wallet address is not valid');
@@ -62,7 +63,7 @@ export const web3KeyRoute = defineRoute({
     if (!(await isTextSignedBy(wallet, token, signature))) {
       throw refusedError('The signature is not of this wallet over this token');
     }
-    const key = newKeyOf(dependencies, terms);
+    const key = newKeyOf(dependencies.core, terms);
     if (!(await web3Tokens.use({ wallet, nonce: id, rememberUntilMs: expiresAtMs }))) {
       throw refusedError('The token was used already');
     }

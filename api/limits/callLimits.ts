@@ -2,6 +2,7 @@
  * Limits of one call: who it counts for, whether it may go on, which headers report it, and what it adds to the error
  * budgets when it has ended (LIMIT-1 to LIMIT-12).
  */
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
 import type { Model, ModelType } from '../../domain/catalogue/model.ts';
 import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
@@ -38,7 +39,18 @@ export interface LimitSettings {
   overrideOf(accountId: string): LimitOverride;
   /** By whatever name it answers to: another name of a model is no way round its limits. */
   modelOf(name: string, type: ModelType | undefined): Model | undefined;
+  kept: KeptCounters;
 }
+
+/** Counters that were put together before. Redis is asked in one go for calls that share the same object. */
+interface KeptCounters {
+  ofCallers: WeakMap<Caller, Map<string, CallCounters>>;
+  joined: WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>;
+  /** Of JSON-RPC, by account and limits. */
+  rpc: LRUCache<string, LimitedCall>;
+}
+
+const MAX_RPC_KEPT = 10_000;
 
 export function createLimits(config: Config, limiter: Limiter): LimitSettings {
   const partners = new Set(config.limits.partnerAccounts);
@@ -53,6 +65,7 @@ export function createLimits(config: Config, limiter: Limiter): LimitSettings {
       type === undefined
         ? config.modelCatalogue.byId.get(name)
         : modelNamed(config.modelCatalogue, { name, type, now: new Date().toISOString() }),
+    kept: { ofCallers: new WeakMap(), joined: new WeakMap(), rpc: new LRUCache({ max: MAX_RPC_KEPT }) },
   };
 }
 
@@ -107,16 +120,16 @@ interface SharedWindow {
   counter: Counter;
 }
 
-const countedBefore = new WeakMap<Caller, Map<string, CallCounters>>();
 /** Clients choose the names of models: what one key asks for beyond this is put together anew each time. */
 const MAX_KEPT = 200;
 const MAX_KEPT_LENGTH = 200;
 
 function countedOf(limits: LimitSettings, caller: Caller, subject: Subject): CallCounters {
-  let known = countedBefore.get(caller);
+  const { ofCallers } = limits.kept;
+  let known = ofCallers.get(caller);
   if (known === undefined) {
     known = new Map();
-    countedBefore.set(caller, known);
+    ofCallers.set(caller, known);
   }
   const name = subject.model === undefined ? subject.path : `${subject.path} ${subject.model}`;
   const before = known.get(name);
@@ -126,12 +139,10 @@ function countedOf(limits: LimitSettings, caller: Caller, subject: Subject): Cal
   return counted;
 }
 
-const joinedBefore = new WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>();
-
 /** Always the same object for the same two: what waits for Redis goes together by it (benches `front` and `rpc`). */
-function joined(counted: LimitedCall, own: LimitedCall): LimitedCall {
-  const known = joinedBefore.get(counted) ?? new WeakMap<LimitedCall, LimitedCall>();
-  joinedBefore.set(counted, known);
+function joined({ kept }: LimitSettings, counted: LimitedCall, own: LimitedCall): LimitedCall {
+  const known = kept.joined.get(counted) ?? new WeakMap<LimitedCall, LimitedCall>();
+  kept.joined.set(counted, known);
   const before = known.get(own);
   if (before) return before;
   const { accountId, about } = counted;
@@ -173,7 +184,7 @@ class LimitedCallState implements CallLimits {
 
   async admitWith(subject: Subject, own: LimitedCall): Promise<Admission> {
     const of = this.#open(subject);
-    const told = await this.#limits.limiter.admit(joined(of, own), this.#estimatedTokens);
+    const told = await this.#limits.limiter.admit(joined(this.#limits, of, own), this.#estimatedTokens);
     const { refusedBy, at, states } = told;
     const isOwn = refusedBy !== undefined && own.counters.includes(refusedBy);
     const others = of.counters.length;

@@ -22,7 +22,7 @@ export const rateLimitsRoute = defineRoute({
   path: '/api_keys/rate_limits',
   access: 'key',
   describes: LIMITS_DESCRIPTION,
-  async handler({ sql, config, limits }, { caller }) {
+  async handler({ core: { sql, config }, limits: { calls: limits } }, { caller }) {
     const { accountId } = caller;
     const balance = await spendableOf(sql, { accountId, withinKey: keyScopeOf(caller) });
     const { rows } = await sql.query<{ next: Date }>(
@@ -89,7 +89,7 @@ export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_
       path,
       access: 'admin',
       describes: logDescription(index > 0),
-      async handler({ limits }, { caller }) {
+      async handler({ limits: { calls: limits } }, { caller }) {
         const refusals = await limits.limiter.refusals(caller.accountId);
         const data = refusals.map(({ at, ...refusal }) => ({
           ...refusal,

@@ -17,11 +17,14 @@ import type { SettleRequest } from '../../infra/postgres/createLedger.ts';
 import { isUnavailable, unavailable } from '../../infra/postgres/failures.ts';
 import { withdrawHold } from '../../infra/postgres/ledger.ts';
 import { ledgerOverruns, ledgerOverrunUsd } from '../../infra/telemetry/counters.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { AccountDependencies, CoreDependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { deadlineError } from '../http/upstreamErrors.ts';
 
-export type LedgerClient = Pick<Dependencies, 'ledger' | 'sql'>;
+export interface LedgerClient {
+  core: Pick<CoreDependencies, 'sql'>;
+  accounts: Pick<AccountDependencies, 'ledger'>;
+}
 /** Its log is created on first use; most calls never need one. */
 export type Buyer = Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'log' | 'expired' | 'beforeLoss'>;
 
@@ -64,7 +67,7 @@ const NANO = 1e9;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`. */
 export async function openHold(client: LedgerClient, request: Buyer, terms: HoldTerms): Promise<LedgerHold> {
-  const { ledger } = client;
+  const { ledger } = client.accounts;
   const { operationId, anotherId, bound, snapshot, ttlMs } = terms;
   const { accountId, keyId } = request.caller;
   const held = await ledger
@@ -143,7 +146,7 @@ export class LedgerHold {
     if (this.#isEnded) return;
     const { operationId } = this.#terms;
     const { accountId } = this.#request.caller;
-    await this.#insist(this.#until, () => this.#client.ledger.release({ operationId, accountId }));
+    await this.#insist(this.#until, () => this.#client.accounts.ledger.release({ operationId, accountId }));
     this.#isEnded = true;
   }
 
@@ -159,7 +162,7 @@ export class LedgerHold {
     const { operationId, ttlMs } = this.#terms;
     const withdrawal = { operationId, accountId: this.#request.caller.accountId, reason: 'timed_out' };
     const { outcome } = await this.#insist(performance.now() + ttlMs, () =>
-      withdrawHold(this.#client.sql, withdrawal),
+      withdrawHold(this.#client.core.sql, withdrawal),
     );
     if (outcome !== 'refunded') return;
     this.#request.log.warn({ operationId }, 'a bill came too late and was refunded');
@@ -200,7 +203,7 @@ export class LedgerHold {
   async #settleOnce(bill: Bill, settle: SettleRequest) {
     const mayStood = bill.mayStand;
     bill.mayStand = true;
-    const settled = await this.#client.ledger.settle(settle);
+    const settled = await this.#client.accounts.ledger.settle(settle);
     if (settled.outcome !== 'settled') bill.mayStand = mayStood;
     return settled;
   }
@@ -216,7 +219,7 @@ export class LedgerHold {
     const rest = { operationId, accountId, keyId, price, snapshot: described };
     const write = () => {
       bill.mayStand = true;
-      return this.#client.ledger.takeRest(rest);
+      return this.#client.accounts.ledger.takeRest(rest);
     };
     return await this.#insist(performance.now() + LATE_BILL_MS, write, 'a bill');
   }

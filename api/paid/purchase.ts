@@ -72,7 +72,7 @@ export interface AnswerTerms {
   work(noteMade: () => void): Promise<Answer>;
 }
 
-type Selling = LedgerClient & Pick<Dependencies, 'config'>;
+type Selling = LedgerClient & Pick<Dependencies, 'core'>;
 type AnswerBuyer = Buyer &
   Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId' | 'headers' | 'signal' | 'hasLeft'>;
 
@@ -173,7 +173,7 @@ async function giveBack(
   request: AnswerBuyer,
   { hold, price, snapshot, isMade }: { hold: LedgerHold; isMade: boolean } & Omit<Purchase, 'ttlMs'>,
 ): Promise<void> {
-  const kind = dependencies.config.providers[snapshot.provider]?.kind;
+  const kind = dependencies.core.config.providers[snapshot.provider]?.kind;
   const isPaidFor = kind !== 'local' && price.usd > 0n;
   const isLostHere = isMade && !request.signal.aborted;
   if (!isPaidFor || !(request.hasLeft || isLostHere)) return await hold.release();
@@ -196,7 +196,7 @@ interface AbandonedWork {
  * the budget cannot be read nothing is billed: that is logged and counted.
  */
 export async function releaseWithinBudget(
-  { sql, config }: Pick<Dependencies, 'sql' | 'config'>,
+  { core: { sql, config } }: Pick<Dependencies, 'core'>,
   { caller, log }: Pick<Buyer, 'caller' | 'log'>,
   { usd, hold, bill }: AbandonedWork,
 ): Promise<void> {

@@ -9,6 +9,7 @@ import type { DocumentRefusal } from '../../engines/documents/document.ts';
 import type { Counter } from '../../infra/redis/limiter.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
+import type { LimitSettings } from '../limits/callLimits.ts';
 import { isDryRun } from './dryRun.ts';
 import type { Buyer, LedgerClient } from './ledgerHold.ts';
 import { purchase } from './purchase.ts';
@@ -85,8 +86,8 @@ export async function sellReading<T>(
   }
 }
 
-async function refuseSpentBudget({ limits }: Budget, accountId: string): Promise<void> {
-  const counter = unpaidReadings({ limits }, accountId);
+async function refuseSpentBudget({ limits: { calls: limits } }: Budget, accountId: string): Promise<void> {
+  const counter = unpaidReadings(limits, accountId);
   const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
   if (!refusedBy) return;
   const resetsAt = states[0]?.resetsAt ?? at;
@@ -99,10 +100,11 @@ async function refuseSpentBudget({ limits }: Budget, accountId: string): Promise
 
 /** `cost`: its share of the budget. */
 export async function countUnpaidReading(budget: Budget, accountId: string, cost = 1): Promise<void> {
-  await budget.limits.limiter.correct(accountId, unpaidReadings(budget, accountId), { count: cost });
+  const limits = budget.limits.calls;
+  await limits.limiter.correct(accountId, unpaidReadings(limits, accountId), { count: cost });
 }
 
-function unpaidReadings({ limits }: Budget, accountId: string): Counter {
+function unpaidReadings(limits: LimitSettings, accountId: string): Counter {
   const limit = limits.overrideOf(accountId).failedPer30s ?? UNPAID_READINGS;
   return { type: 'FAILED_REQUESTS', subject: 'readings', limit, cost: 0, windowMs: BUDGET_MS };
 }

@@ -26,10 +26,10 @@ export interface FreePass {
  * `key_limit_exceeded` for a caller that can pay nothing of what the route sells.
  */
 export function requireFunds(
-  dependencies: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  dependencies: Pick<Dependencies, 'core' | 'accounts'>,
   call: UnfundedCall,
 ): Promise<FreePass | undefined> | undefined {
-  const { fundsGate } = dependencies;
+  const { fundsGate } = dependencies.accounts;
   const { paid, hasFree } = fundsGate.smallestPrices(call.route);
   const checked = fundsGate.refusalOf(call.caller, paid);
   return checked?.then(async (lack) => {
@@ -41,7 +41,7 @@ export function requireFunds(
 }
 
 async function freePassOf(
-  { fundsGate, sql }: Pick<Dependencies, 'fundsGate' | 'sql'>,
+  { core: { sql }, accounts: { fundsGate } }: Pick<Dependencies, 'core' | 'accounts'>,
   { route, caller, headers }: UnfundedCall,
   hasFree: boolean,
 ): Promise<FreePass['by'] | undefined> {

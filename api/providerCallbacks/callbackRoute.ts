@@ -29,14 +29,19 @@ export const callbackRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   async beforeBody(dependencies, { params, address }) {
     const { provider = '', queue_id: queueId = '', token = '' } = params;
-    if (isQueueId(queueId) && (await isCallbackToken(dependencies.sql, { provider, queueId }, token))) return;
-    const perMinute = dependencies.config.limits.perAddressPerMinute;
-    await limitAddress(dependencies, address, { path: CALLBACK_PATH, perMinute, what: ' for unknown jobs' });
+    if (isQueueId(queueId) && (await isCallbackToken(dependencies.core.sql, { provider, queueId }, token)))
+      return;
+    const perMinute = dependencies.core.config.limits.perAddressPerMinute;
+    await limitAddress(dependencies.limits.calls, address, {
+      path: CALLBACK_PATH,
+      perMinute,
+      what: ' for unknown jobs',
+    });
     throw notThere();
   },
   async handler(dependencies, request: RouteRequest<Buffer, undefined, 'open'>): Promise<Answer> {
     const { provider = '', queue_id: queueId = '' } = request.params;
-    const { sql } = dependencies;
+    const { sql } = dependencies.core;
     if (!(await isGenuine(dependencies, provider, request))) throw notThere();
     const digest = createHash('sha256').update(request.body).digest();
     if (await recordCallback(sql, { queueId, provider, digest })) await wake(dependencies, queueId, request);
@@ -45,7 +50,7 @@ export const callbackRoute = defineRoute({
 });
 
 async function isGenuine(
-  { callers }: Dependencies,
+  { jobs: { callers } }: Dependencies,
   provider: string,
   { headers, body, log }: RouteRequest<Buffer, undefined, 'open'>,
 ): Promise<boolean> {
@@ -70,7 +75,7 @@ function flat(headers: IncomingHttpHeaders): Record<string, string> {
 
 /** The job is asked for at its usual times anyway: whoever called need not hear that it was not woken. */
 async function wake(
-  { temporal }: Dependencies,
+  { jobs: { temporal } }: Dependencies,
   queueId: string,
   { log }: Pick<RouteRequest<Buffer, undefined, 'open'>, 'log'>,
 ): Promise<void> {

@@ -25,14 +25,13 @@ export interface Awaited {
  * answer. It is a wish, so that is no error. The end of the process and a client that went away end the wait.
  */
 export async function awaitOutcome(
-  dependencies: Pick<Dependencies, 'sql' | 'jobWatch'>,
+  { core: { sql }, jobs: { jobWatch } }: Pick<Dependencies, 'core' | 'jobs'>,
   waiting: Waiting,
   queueId: string,
 ): Promise<Awaited | undefined> {
   const seconds = preferredWait(waiting.headers.prefer);
   if (seconds === undefined) return undefined;
   const { accountId } = waiting.caller;
-  const { sql, jobWatch } = dependencies;
   try {
     const watch = jobWatch.watch({ queueId, accountId });
     const until = performance.now() + seconds * 1_000;

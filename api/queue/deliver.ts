@@ -1,12 +1,10 @@
 /** Answers a retrieve: how far the job is, its media, or how it ended. Reads one row; asks Temporal for nothing. */
-import { LRUCache } from 'lru-cache';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
 import { failpoint } from '../../infra/failpoints.ts';
 import { recordEvents } from '../../infra/postgres/jobEvents.ts';
-import { executionP80Ms, type JobRow } from '../../infra/postgres/jobs.ts';
-import type { SqlClient } from '../../infra/postgres/pool.ts';
+import type { JobRow } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, binary, json } from '../http/answer.ts';
 import { parseRange } from '../http/byteRange.ts';
@@ -29,23 +27,23 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
     return await statusOf(dependencies, delivery, 'PROCESSING');
   }
   if (job.state === 'stored') {
-    const leaving = departures.get(job.queueId);
+    const leaving = dependencies.jobs.departures.get(job.queueId);
     if (leaving && (await leaving)) throw gone();
     return await media(dependencies, delivery);
   }
   if (job.state === 'deleted' || job.state === 'expired') throw gone();
-  return verdictOf(dependencies.config, job);
+  return verdictOf(dependencies.core.config, job);
 }
 
 /** How long it has taken so far, and usually takes. */
 export async function statusOf(
-  { sql }: Pick<Dependencies, 'sql'>,
+  { jobs }: Pick<Dependencies, 'jobs'>,
   { job, model }: Pick<Delivery, 'job' | 'model'>,
   status: 'PROCESSING' | 'COMPLETED',
 ): Promise<Answer> {
   return json({
     status,
-    average_execution_time: await averageMs(sql, job.modelId, usualMs(model)),
+    average_execution_time: (await jobs.averageTimes(job.modelId)) ?? usualMs(model),
     execution_duration: job.elapsedMs,
   });
 }
@@ -75,7 +73,7 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
     return json(body, { status: 416, headers: { 'Content-Range': `bytes */${sizeBytes}` } });
   }
   const part = range.kind === 'part' ? { start: range.start, end: range.end } : undefined;
-  const stream = await dependencies.storage.get(job.outputKey ?? '', part);
+  const stream = await dependencies.jobs.storage.get(job.outputKey ?? '', part);
   // Deleted between the row and the object: the row will say so in a moment.
   if (!stream) throw gone();
   const last = part ? part.end : sizeBytes - 1;
@@ -135,19 +133,14 @@ async function delivered(dependencies: Dependencies, delivery: Delivery, how: De
   const goes = delivery.deleteAfterwards && how.toTheEnd;
   const departure = goes ? depart(dependencies, queueId, how) : undefined;
   await failpoint('delivered');
-  await recordEvents(dependencies.sql, queueId, [{ event: 'delivered' }]);
+  await recordEvents(dependencies.core.sql, queueId, [{ event: 'delivered' }]);
   await departure;
 }
 
-/**
- * Media that is about to be deleted, by queue_id: a client that comes back at once waits for what becomes of it, instead
- * of being sent what is on its way out. Another process sends it until the row says that it is gone.
- */
-const departures = new Map<string, Promise<boolean>>();
-
-async function depart(dependencies: Dependencies, queueId: string, how: Delivered): Promise<void> {
+async function depart({ jobs }: Dependencies, queueId: string, how: Delivered): Promise<void> {
+  const { departures, temporal } = jobs;
   const departure = how.isReceived().then(async (received) => {
-    if (received) await completeGeneration(dependencies.temporal, queueId, { stored: true });
+    if (received) await completeGeneration(temporal, queueId, { stored: true });
     return received;
   });
   // For those who wait, an attempt that failed is media that stays.
@@ -159,22 +152,5 @@ async function depart(dependencies: Dependencies, queueId: string, how: Delivere
     await departure;
   } finally {
     departures.delete(queueId);
-  }
-}
-
-const AVERAGE_LIFE_MS = 15_000;
-const averages = new LRUCache<string, Promise<number | undefined>>({ max: 1_000, ttl: AVERAGE_LIFE_MS });
-
-/** P80 of the last executions, read at most every few seconds per model and process (bench `retrieve`). */
-async function averageMs(sql: SqlClient, modelId: string, defaultMs: number): Promise<number> {
-  const known = averages.get(modelId);
-  if (known) return (await known) ?? defaultMs;
-  const asked = executionP80Ms(sql, modelId);
-  averages.set(modelId, asked);
-  try {
-    return (await asked) ?? defaultMs;
-  } catch (error) {
-    averages.delete(modelId);
-    throw error;
   }
 }

@@ -37,8 +37,8 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
     describes,
     async handler(dependencies, request) {
       const { body, caller, headers } = request;
-      const { modelId, model, headers: notice } = modelOfJob(dependencies.config, body.model, kind);
-      const found = await findJobOf(dependencies.sql, caller, { queueId: body.queue_id, modelId, kind });
+      const { modelId, model, headers: notice } = modelOfJob(dependencies.core.config, body.model, kind);
+      const found = await findJobOf(dependencies.core.sql, caller, { queueId: body.queue_id, modelId, kind });
       const awaited = await awaitOutcome(dependencies, request, found.queueId);
       const job = awaited?.job ?? found;
       // Media of their own address are fetched there; here is only told that they are ready.
@@ -70,12 +70,13 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
       modelType: MODEL_OF_JOB[kind].type,
     },
     describes,
-    async handler({ config, sql, temporal, log }, { body, caller }) {
+    async handler(dependencies, { body, caller }) {
+      const { config, sql, log } = dependencies.core;
       const { modelId, headers } = modelOfJob(config, body.model, kind);
       const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
       if (isFinal(job.state)) return json({ success: true }, { headers });
       try {
-        const success = await giveUpJob({ sql, temporal }, job);
+        const success = await giveUpJob(dependencies, job);
         await failpoint('complete-answer');
         return json({ success }, { headers });
       } catch (error) {
@@ -88,7 +89,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
 
 /** The client is done with what came, or is still to come, of an unfinished job. False: it is not deleted yet. */
 export async function giveUpJob(
-  { sql, temporal }: Pick<Dependencies, 'sql' | 'temporal'>,
+  { core: { sql }, jobs: { temporal } }: Pick<Dependencies, 'core' | 'jobs'>,
   { queueId, state }: JobRow,
 ): Promise<boolean> {
   const completed = await completeGeneration(temporal, queueId, { stored: state === 'stored' });

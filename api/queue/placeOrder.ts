@@ -13,7 +13,7 @@ import type { Logger } from '../../infra/log.ts';
 import { closeOrder } from '../../infra/postgres/closedOrders.ts';
 import { findClaimedOrder } from '../../infra/postgres/idempotency.ts';
 import { confirmAcceptance, findJob, type JobRow } from '../../infra/postgres/jobs.ts';
-import { inTransaction, type SqlClient } from '../../infra/postgres/pool.ts';
+import { inTransaction, type Sql, type SqlClient } from '../../infra/postgres/pool.ts';
 import type { AcceptResult, GenerationInput, GenerationTiming } from '../../workflows/contract.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, withHeaders } from '../http/answer.ts';
@@ -75,7 +75,7 @@ export async function placeOrder(
 ): Promise<Answer> {
   const cancelAfter = cancelAfterMs(ordering.headers);
   // One time limit for both attempts: with the wait of `Prefer` an accepted order is answered before the deadline of its route.
-  const acceptBy = dependencies.clock.now() + ACCEPT_LIMIT_MS;
+  const acceptBy = dependencies.core.clock.now() + ACCEPT_LIMIT_MS;
   const inputOf = (queueId: string) => limited(order.inputOf(queueId), { acceptBy, cancelAfter });
   const job = await queue(dependencies, ordering, { ...order, inputOf });
   const answer = await order.answer(job);
@@ -96,7 +96,7 @@ function limited(input: GenerationInput, { acceptBy, cancelAfter }: OrderLimits)
 }
 
 async function queue(dependencies: Dependencies, ordering: Ordering, order: JobOrder): Promise<QueuedJob> {
-  const claim = await claimKey(dependencies.sql, {
+  const claim = await claimKey(dependencies.core.sql, {
     caller: ordering.caller,
     header: ordering.headers['idempotency-key'],
     route: order.route,
@@ -131,7 +131,7 @@ async function heardReplay(
  * for a job that was given back before anybody heard of it: the key then stands for a new order.
  */
 async function replayOf(
-  { sql }: Dependencies,
+  { core: { sql } }: Dependencies,
   { accountId }: Caller,
   queueId: string,
 ): Promise<(QueuedJob & { isIdle: boolean }) | undefined> {
@@ -171,7 +171,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
   const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
   if (old) return await again(dependencies, ordering, attempt);
-  if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies, parts, input);
+  if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies.core, parts, input);
   if (answer.accepted) {
     const { durationSeconds = null } = answer;
     const { queueId, modelId } = input;
@@ -183,7 +183,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
 
 /** A provider that answers nobody gets no new order; those that it was to get already wait within their deadline. */
 async function requireAnswering(
-  { circuits }: Dependencies,
+  { jobs: { circuits } }: Dependencies,
   input: GenerationInput,
   { known }: Claim,
 ): Promise<void> {
@@ -229,7 +229,7 @@ const DECISION_PAUSE_MS = 250;
  * `unavailable` without a word about money while the database cannot decide.
  */
 async function closeUnlessAccepted(
-  { sql, clock }: Dependencies,
+  { core: { sql, clock } }: Dependencies,
   { log }: Ordering,
   { input, order, stored }: Submission,
 ): Promise<AcceptResult | undefined> {
@@ -271,7 +271,7 @@ function undecided(queueId: string, cause: unknown): FareboxError {
 
 /** What came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */
 async function removeLate(
-  { sql, log }: { sql: Dependencies['sql']; log: Logger },
+  { sql, log }: { sql: Sql; log: Logger },
   parts: OrderParts,
   { queueId, accountId }: GenerationInput,
 ): Promise<void> {
@@ -294,13 +294,13 @@ async function again(dependencies: Dependencies, ordering: Ordering, attempt: At
     const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
   }
-  const renewed = await renewClaim(dependencies.sql, ordering.caller, claim);
+  const renewed = await renewClaim(dependencies.core.sql, ordering.caller, claim);
   return await accept(dependencies, ordering, { ...attempt, claim: renewed });
 }
 
 /** What orders of every kind say about the job that is to come of them. */
 export function jobOf(
-  { config, clock }: Pick<Dependencies, 'config' | 'clock'>,
+  { core: { config, clock } }: Pick<Dependencies, 'core'>,
   { caller, requestId }: Ordering,
   { model, queueId }: { model: Model; queueId: string },
 ) {

@@ -29,7 +29,7 @@ import {
   generationWorkflowId,
   SEARCH_ATTRIBUTES,
 } from '../../workflows/contract.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { CoreDependencies, JobDependencies } from '../dependencies.ts';
 
 /** How long the client waits for the answer, and therefore until when the workflow may charge. */
 export const ACCEPT_LIMIT_MS = 60_000;
@@ -45,14 +45,17 @@ const UNAVAILABLE = {
 } as const;
 
 /** `acceptBy` of an order is a time of the database, which decides by it. */
-type Conductor = Pick<Dependencies, 'temporal' | 'clock'>;
+interface Conductor {
+  core: Pick<CoreDependencies, 'clock'>;
+  jobs: Pick<JobDependencies, 'temporal'>;
+}
 
 /**
  * Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused.
  * After `unavailable` the order may have arrived all the same: the caller closes it before the client hears of it.
  */
 export async function submitGeneration(
-  { temporal, clock }: Conductor,
+  { core: { clock }, jobs: { temporal } }: Conductor,
   input: GenerationInput,
 ): Promise<AcceptResult | 'ended'> {
   const unreachableAt = clock.now() + UNREACHABLE_LIMIT_MS;

@@ -22,7 +22,7 @@ export interface Sealed {
 }
 
 export function sealedParts(
-  { storage }: Pick<Dependencies, 'storage'>,
+  { jobs: { storage } }: Pick<Dependencies, 'jobs'>,
   { sealed, isMeasured, media }: Sealed,
 ): OrderParts {
   const sizeBytes = media.reduce((sum, { bytes }) => sum + bytes.length, 0);

@@ -57,7 +57,7 @@ const UNUSABLE =
  * come before it is known where to tell it.
  */
 export function withWebhook(
-  { sql }: Pick<Dependencies, 'sql'>,
+  { core: { sql } }: Pick<Dependencies, 'core'>,
   order: JobOrder,
   webhook?: Webhook,
 ): JobOrder {

@@ -1,5 +1,4 @@
 /** Answer to a request from the outcomes of its items, its price, and the memory that it takes (RPC-6, RPC-7). */
-import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../domain/json/jsonWriter.ts';
@@ -8,6 +7,7 @@ import { type AnswerKind, costOfCredits, creditsFor } from '../../domain/rpc/bil
 import { type RpcRequest, hasWrites } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
+import { type AnswerRoom, NO_ROOM } from './answerRoom.ts';
 
 interface RpcBill {
   credits: number;
@@ -30,7 +30,7 @@ export type AnsweredCalls =
 
 /** As it is sent. */
 export function answerCalls(
-  { accountId }: Caller,
+  { room, accountId }: { room: AnswerRoom; accountId: string },
   asked: RpcRequest,
   answered: readonly RpcOutcome[] | RpcStream,
 ): AnsweredCalls {
@@ -40,7 +40,7 @@ export function answerCalls(
   const failed = allFailed(answered);
   if (failed) return failed;
   const sizeBytes = sizeOfBody(asked, answered);
-  const leave = takeRoom(accountId, sizeBytes);
+  const leave = room.take(accountId, sizeBytes);
   // What changed the chain is told whatever room it takes.
   if (leave === NO_ROOM && !hasWrites(asked)) return NO_ROOM_FAILURE;
   return {
@@ -179,15 +179,6 @@ export function relayHeaders({ credits, cached }: RpcBill, credit: LedgerPrice):
   };
 }
 
-/**
- * Large answers are whole in memory until their client has read them. A client that asks on and does not read must not use up
- * the process's memory, nor the others' share of it. Smaller ones are not counted: the connections are.
- */
-const LARGE_BYTES = 1024 * 1024;
-/** A few of the largest (providers/rpc: 25 MB). */
-const MAX_ACCOUNT_BYTES = 64 * 1024 * 1024;
-const MAX_BYTES = 512 * 1024 * 1024;
-const NO_ROOM = 'no room';
 const NO_ROOM_FAILURE: FailedCalls = {
   kind: 'failed',
   error: new FareboxError({
@@ -196,26 +187,3 @@ const NO_ROOM_FAILURE: FailedCalls = {
   }),
   maybeSent: false,
 };
-
-let heldBytes = 0;
-const heldByAccount = new Map<string, number>();
-
-/** Gives it back, once; undefined for an answer that is not large. */
-function takeRoom(accountId: string, sizeBytes: number): (() => void) | undefined | typeof NO_ROOM {
-  if (sizeBytes <= LARGE_BYTES) return undefined;
-  const own = heldByAccount.get(accountId) ?? 0;
-  if (own + sizeBytes > MAX_ACCOUNT_BYTES || heldBytes + sizeBytes > MAX_BYTES) return NO_ROOM;
-  holdBytes(accountId, sizeBytes);
-  let isHeld = true;
-  return () => {
-    if (isHeld) holdBytes(accountId, -sizeBytes);
-    isHeld = false;
-  };
-}
-
-function holdBytes(accountId: string, sizeBytes: number): void {
-  heldBytes += sizeBytes;
-  const own = (heldByAccount.get(accountId) ?? 0) + sizeBytes;
-  if (own === 0) heldByAccount.delete(accountId);
-  else heldByAccount.set(accountId, own);
-}

@@ -55,9 +55,9 @@ export async function answerKeyedRequest(
   const wanted = { ...own, digest, operationId: `rpc-${own.owner}`, leaseMs: LEASE_MS, lifeMs: LIFE_MS };
   const until = performance.now() + MAX_WAIT_MS;
   for (;;) {
-    const claimed = await claimAnswer(means.sql, wanted);
+    const claimed = await claimAnswer(means.core.sql, wanted);
     if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
-    if (claimed.outcome === 'answered') return replay(claimed.answer, means.config.prices.rpcCredit);
+    if (claimed.outcome === 'answered') return replay(claimed.answer, means.core.config.prices.rpcCredit);
     if (claimed.outcome === 'mine') return await carryOut(means, visit, { keyed, own, claimed });
     if (performance.now() > until) {
       throw conflict('A request with this Idempotency-Key is still under way. Please ask again later.');
@@ -84,23 +84,23 @@ function replay({ status, body, credits, requestId, cached }: KeptAnswer, credit
   return preparedAnswer(body, { status, headers });
 }
 
-const watched = new Map<string, Promise<void>>();
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
 
 /** Those of this process who wait for the same one look once for all. */
-function claimEnded({ sql }: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
+function claimEnded(means: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
   const name = `${accountId} ${key}`;
-  const known = watched.get(name);
+  const { rpcClaims } = means.accounts;
+  const known = rpcClaims.get(name);
   if (known) return known;
   const look = async () => {
     for (let pauseMs = FIRST_PAUSE_MS; performance.now() < until; pauseMs *= 1.5) {
       await sleep(Math.min(pauseMs, MAX_PAUSE_MS));
-      if (!(await isClaimHeld(sql, { accountId, key }))) return;
+      if (!(await isClaimHeld(means.core.sql, { accountId, key }))) return;
     }
   };
-  const looking = look().finally(() => watched.delete(name));
-  watched.set(name, looking);
+  const looking = look().finally(() => rpcClaims.delete(name));
+  rpcClaims.set(name, looking);
   return looking;
 }
 
@@ -116,7 +116,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
   let mayHaveBeenSent = claimed.attempt > 1;
   try {
     await failpoint('rpc-claimed');
-    const admission = await admitRpc(means.limits, own.accountId, {
+    const admission = await admitRpc(means.limits.calls, own.accountId, {
       request: false,
       credits: keyed.asked.credits,
     });
@@ -131,7 +131,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
     });
     const anotherId = async () => {
       const operationId = `rpc-${own.owner}`;
-      await renameCharge(means.sql, own, operationId);
+      await renameCharge(means.core.sql, own, operationId);
       return operationId;
     };
     const paid = await payForCalls(means, visit, {
@@ -146,7 +146,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
     // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
     mayHaveBeenSent = true;
     return await toAnswer(paid, {
-      ...{ asked: keyed.asked, credit: means.config.prices.rpcCredit },
+      ...{ asked: keyed.asked, credit: means.core.config.prices.rpcCredit },
       keeper: keeperOf(means, visit, { request, paid, end: lease.end }),
     });
   } catch (error) {
@@ -157,7 +157,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
 }
 
 /** Free for another attempt; where a node may have been asked, with what is known of this one. */
-async function letGo({ sql }: RpcMeans, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
+async function letGo({ core: { sql } }: RpcMeans, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
   if (mayHaveBeenSent) await abandonClaim(sql, own);
   else await dropClaim(sql, own);
 }
@@ -171,7 +171,7 @@ function isCertain(error: unknown): boolean {
 
 /** A whole answer is kept before it is given; one in pieces when its end has come, or it is asked for anew. */
 function keeperOf(
-  { sql }: RpcMeans,
+  { core: { sql } }: RpcMeans,
   { requestId, log }: RpcVisit,
   { request, paid, end }: { request: OwnRequest; paid: PaidCalls; end: () => void },
 ): AnswerKeeper {
@@ -192,7 +192,7 @@ function keeperOf(
   };
 }
 
-function keepLease({ sql }: RpcMeans, own: OwnClaim): { end(): void } {
+function keepLease({ core: { sql } }: RpcMeans, own: OwnClaim): { end(): void } {
   const timer = setInterval(() => {
     // A missed renewal is made up for by the next one; a claim that was taken over stays lost.
     renewClaim(sql, own, LEASE_MS).catch(() => undefined);
@@ -217,7 +217,9 @@ async function knownResults(means: RpcMeans, request: OwnRequest): Promise<Reado
       const hash = transactionHash(name, calls.params(index));
       if (hash === undefined) throw conflict(CANNOT_TELL);
       const signal = AbortSignal.timeout(LOOK_UP_MS);
-      const there = await means.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
+      const there = await means.providers.rpc
+        .knowsTransaction(network.slug, hash, signal)
+        .catch(() => undefined);
       if (there === undefined) {
         throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
       }

@@ -12,7 +12,7 @@ import type { RpcAdmission } from './rpcLimits.ts';
 
 export type RpcVisit = Buyer &
   Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
-export type RpcMeans = Pick<Dependencies, 'config' | 'ledger' | 'rpc' | 'limits' | 'sql'>;
+export type RpcMeans = Pick<Dependencies, 'core' | 'accounts' | 'limits' | 'providers'>;
 
 export interface RpcOrder extends NodeOrder {
   admission: Extract<RpcAdmission, { refusal: undefined }>;
@@ -53,7 +53,7 @@ export async function payForCalls(
 
 function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTerms<PaidCalls | FailedCalls> {
   const { network, asked, operationId, anotherId, keepsBill } = order;
-  const credit = means.config.prices.rpcCredit;
+  const credit = means.core.config.prices.rpcCredit;
   const sku = `crypto-rpc-${network.slug}`;
   const snapshot = {
     sku,
@@ -88,11 +88,15 @@ async function askAndSettle(
   try {
     await failpoint('rpc-held');
     // The outcomes have no name: nothing of them is kept while the bill is written.
-    answered = answerCalls(visit.caller, asked, await visit.waitFor(askNodes(means.rpc, order, time.signal)));
+    answered = answerCalls(
+      { room: means.limits.answerRoom, accountId: visit.caller.accountId },
+      asked,
+      await visit.waitFor(askNodes(means.providers.rpc, order, time.signal)),
+    );
     await failpoint('rpc-answered');
     if (answered.kind === 'failed') return answered;
     const executionMs = Math.round(performance.now() - startedAt);
-    const credit = means.config.prices.rpcCredit;
+    const credit = means.core.config.prices.rpcCredit;
     // An earlier attempt may have settled it already, and the first bill stands.
     answered.bill.credits = await settle(hold, { credits: answered.bill.credits, executionMs, credit });
     await failpoint('rpc-settled');

@@ -1,5 +1,4 @@
 /** Requests per minute and credits per day of an account, whatever its keys and whichever process (LIMIT-14). */
-import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import type { Admission, Counter, LimitedCall } from '../../infra/redis/limiter.ts';
@@ -7,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, withHeaders } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 
-type RpcLimitDependencies = Dependencies['limits'];
+type RpcLimitDependencies = Dependencies['limits']['calls'];
 
 const PER_MINUTE = 100;
 const STAFF_PER_MINUTE = 1_000;
@@ -62,15 +61,13 @@ export async function admitRpc(
 }
 
 /** Calls of a kind that wait for Redis together go as one question, when they are the same object (bench `rpc`). */
-const limitedCalls = new LRUCache<string, LimitedCall>({ max: 10_000 });
-
 function limitedCall(limits: RpcLimitDependencies, accountId: string, count: RpcCount): LimitedCall {
   const override = limits.overrideOf(accountId);
   const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
   const perMinute = override.rpcRequestsPerMinute ?? usual;
   const perDay = override.rpcCreditsPerDay ?? CREDITS_PER_DAY;
   const kind = `${accountId} ${count.request ? perMinute : 'none'} ${count.credits}/${perDay}`;
-  const known = limitedCalls.get(kind);
+  const known = limits.kept.rpc.get(kind);
   if (known) return known;
   const requests: Counter = {
     ...{ type: 'RPM', subject: '/crypto/rpc', cost: 1, windowMs: MINUTE_MS },
@@ -82,7 +79,7 @@ function limitedCall(limits: RpcLimitDependencies, accountId: string, count: Rpc
   };
   const counters = [...(count.request ? [requests] : []), ...(count.credits > 0 ? [credits] : [])];
   const made = { accountId, counters };
-  limitedCalls.set(kind, made);
+  limits.kept.rpc.set(kind, made);
   return made;
 }
 

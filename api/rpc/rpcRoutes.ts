@@ -44,25 +44,25 @@ export const rpcRoute = defineRoute({
     const read = attempt(() => {
       const network = networkNamed(request.params.network);
       const asked = readRequest(request.body, network);
-      if (!dependencies.rpc.networks.has(network.slug)) throw notConfigured(network);
+      if (!dependencies.providers.rpc.networks.has(network.slug)) throw notConfigured(network);
       return { network, asked, key: readIdempotencyKey(request.headers['idempotency-key']) };
     });
     // What was refused is a request too. With a key the credits are counted when it is certain that it is no replay.
     const dry = isDryRun(request);
     const credits = read.found && read.found.key === undefined && !dry ? read.found.asked.credits : 0;
     const ask = (windows: LimitedCall) => request.admitWith(windows);
-    const admission = await admitRpc(dependencies.limits, accountId, { request: true, credits, ask });
+    const admission = await admitRpc(dependencies.limits.calls, accountId, { request: true, credits, ask });
     if (admission.refusal) return admission.refusal;
     if (!read.found) throw read.error;
     const { network, asked, key } = read.found;
-    if (dry) return dryRun(priceOfCredits(asked.credits, dependencies.config.prices.rpcCredit));
+    if (dry) return dryRun(priceOfCredits(asked.credits, dependencies.core.config.prices.rpcCredit));
     if (key !== undefined) return await answerKeyedRequest(dependencies, request, { network, asked, key });
     const paid = await payForCalls(dependencies, request, {
       ...{ network, asked, admission, operationId: request.requestId, known: NOTHING },
       ...{ goesOn: hasWrites(asked), keepsBill: false },
     });
     if (paid.kind === 'failed') throw paid.error;
-    return await toAnswer(paid, { asked, credit: dependencies.config.prices.rpcCredit });
+    return await toAnswer(paid, { asked, credit: dependencies.core.config.prices.rpcCredit });
   },
 });
 

@@ -3,12 +3,12 @@
  * reset the connection, and many clients would then report a broken upload instead of the answer that says why.
  */
 import type { IncomingMessage } from 'node:http';
-import { turnGuard } from './turnGuard.ts';
+import type { TurnGuard } from './turnGuard.ts';
 
 const MAX_MS = 10_000;
 const MAX_BYTES = 64 * 1_048_576;
 
-export function drainRequestBody(request: IncomingMessage): void {
+export function drainRequestBody(request: IncomingMessage, turnGuard: TurnGuard): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
   const giveUp = () => request.socket.destroy();

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
 import type { TrustedProxies } from '../../infra/http/trustedProxies.ts';
 import type { Metrics } from '../../infra/telemetry/metrics.ts';
-import { turnGuard } from './turnGuard.ts';
+import type { TurnGuard } from './turnGuard.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 /** A whole request with its body; the routes' own limits on bodies are tighter. */
@@ -20,6 +20,7 @@ export interface ListenOptions {
   host: string;
   port: number;
   metrics: Metrics;
+  turnGuard: TurnGuard;
   /** Of one address, of IPv6 one /64, at once: one client must not use up the process's. Default 2,000. */
   connectionsPerAddress?: number;
   /** Not bound by that: many clients come over them. */
@@ -46,7 +47,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   server.on('checkContinue', handler);
   server.on('clientError', refuseMalformed);
   limitPerAddress(server, options);
-  turnGuard.guard(server);
+  options.turnGuard.guard(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port, backlog: 1_024 }, resolve);

@@ -8,7 +8,8 @@ import type { Socket } from 'node:net';
 
 const MAX_TURN_MS = 30;
 
-class TurnGuard {
+/** One for each process: a turn is shared by all its servers. */
+export class TurnGuard {
   /** From the first chunk of a turn on. Tests shorten it. */
   maxTurnMs = MAX_TURN_MS;
   readonly #open = new Set<Socket>();
@@ -58,6 +59,3 @@ class TurnGuard {
     for (const socket of reading) socket.resume();
   }
 }
-
-/** Of the process: a turn is shared by all its servers. */
-export const turnGuard = new TurnGuard();

@@ -25,7 +25,7 @@ export interface Wanted {
   share: RequestShare;
 }
 
-type RecordingDependencies = Pick<Dependencies, 'config' | 'folders'>;
+type RecordingDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many are decoded already. */
 export async function takeRecording(
@@ -75,7 +75,7 @@ async function soundOf(means: RecordingDependencies, { path, audio, wanted }: Vi
   throw refused('The sound of the video could not be taken out of it.');
 }
 
-function toolsOf({ config, folders }: RecordingDependencies) {
+function toolsOf({ core: { config }, providers: { folders } }: RecordingDependencies) {
   const { ffmpegPath, ffprobePath } = config;
   return { ffmpegPath, ffprobePath, workFolder: folders.root };
 }

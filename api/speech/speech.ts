@@ -40,9 +40,9 @@ export const speechRoute = defineRoute({
   describes: SPEECH_DESCRIPTIONS.speak,
   async handler(dependencies, request: SpeechRequest) {
     const { body } = request;
-    const { model, headers } = requireModel(dependencies.config, body.model, 'tts');
+    const { model, headers } = requireModel(dependencies.core.config, body.model, 'tts');
     if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
-    requireCallable(dependencies.config, model, request.caller);
+    requireCallable(dependencies.core.config, model, request.caller);
     if (!isSpeakable(body.input)) {
       throw new FareboxError({ code: 'invalid_request', message: 'Input must contain speakable text' });
     }
@@ -83,7 +83,7 @@ async function spoken(
   const { model } = named;
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');
-  dependencies.mediaProviders.get(model.provider)?.checkSpeech?.(order);
+  dependencies.providers.mediaProviders.get(model.provider)?.checkSpeech?.(order);
   const late = AbortSignal.timeout(MAX_STREAM_MS);
   const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
@@ -95,8 +95,8 @@ async function spoken(
     },
     settles: body.streaming ? 'at its end' : 'at its first byte',
     work: async () => {
-      const workFolder = await dependencies.folders.create();
-      const done = () => dependencies.folders.remove(workFolder);
+      const workFolder = await dependencies.providers.folders.create();
+      const done = () => dependencies.providers.folders.remove(workFolder);
       try {
         const speech = await request.waitFor(speak(order, { workFolder, signal }));
         const form = body.streaming ? streamedSpeech : wholeSpeech;

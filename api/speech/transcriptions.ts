@@ -48,7 +48,7 @@ export const transcriptionsRoute = defineRoute({
     const file = requireFile(request.file);
     const named = requireTranscriber(dependencies, request);
     request.requireFunds();
-    const folder = await dependencies.folders.create();
+    const folder = await dependencies.providers.folders.create();
     try {
       const { signal, caller, share } = request;
       const wanted = { accepted: AUDIO_FORMATS, maxSeconds: MAX_SECONDS, mayHavePictures: true };
@@ -59,13 +59,13 @@ export const transcriptionsRoute = defineRoute({
         transcribed(dependencies, request, { named, recording, folder }),
       );
     } finally {
-      await dependencies.folders.remove(folder);
+      await dependencies.providers.folders.remove(folder);
     }
   },
 });
 
 function requireTranscriber(
-  { config }: Pick<Dependencies, 'config'>,
+  { core: { config } }: Pick<Dependencies, 'core'>,
   { body, caller }: TranscriptionRequest,
 ): NamedModel<AsrModel> {
   const { model, headers } = requireModel(config, body.model, 'asr');
@@ -94,7 +94,7 @@ async function transcribed(
     timestamps: body.timestamps,
     ...(body.language === undefined ? {} : { language: body.language }),
   };
-  dependencies.mediaProviders.get(model.provider)?.checkTranscription?.(order);
+  dependencies.providers.mediaProviders.get(model.provider)?.checkTranscription?.(order);
   return await purchaseAnswer(dependencies, request, {
     purchase: {
       price: priceOfRecording(model, ms),

@@ -25,7 +25,7 @@ function codeOf(
 
 /** Throws FareboxError `model_offline` where the entry's provider has no such operation. */
 export function operationOf<Name extends 'transcribe' | 'speak' | 'cloneVoice'>(
-  { mediaProviders }: Pick<Dependencies, 'mediaProviders'>,
+  { providers: { mediaProviders } }: Pick<Dependencies, 'providers'>,
   model: AsrModel | TtsModel,
   name: Name,
 ): NonNullable<MediaProvider[Name]> {

@@ -55,10 +55,10 @@ export const voicesRoute = defineRoute({
   async handler(dependencies, request: VoiceRequest) {
     const { body, caller } = request;
     const file = requireFile(request.file);
-    const { model, headers } = requireModel(dependencies.config, body.model, 'tts');
+    const { model, headers } = requireModel(dependencies.core.config, body.model, 'tts');
     if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
     const cloning = requireCloning(model);
-    requireCallable(dependencies.config, model, caller);
+    requireCallable(dependencies.core.config, model, caller);
     return await purchaseAnswer(dependencies, request, {
       purchase: purchaseOf(dependencies, model, request.requestId),
       settles: 'at its first byte',
@@ -67,14 +67,14 @@ export const voicesRoute = defineRoute({
         const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
         const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
         const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
-        await keepVoice(dependencies.sql, voice, cloning.retention_days);
+        await keepVoice(dependencies.core.sql, voice, cloning.retention_days);
         return json({ id, model: model.id }, { headers: modelHeaders(request, { model, headers }) });
       },
     });
   },
 });
 
-function purchaseOf({ config }: Dependencies, { id, provider }: TtsModel, requestId: string): Purchase {
+function purchaseOf({ core: { config } }: Dependencies, { id, provider }: TtsModel, requestId: string): Purchase {
   const price = config.prices.voiceCloning;
   const snapshot = {
     ...{ sku: `${id}-voice-clone`, modelId: id, provider, unit: 'voice', units: '1', requestId },
@@ -98,14 +98,14 @@ function requireCloning({ id, spec }: TtsModel): Cloning {
   });
 }
 
-async function requireRoom({ sql }: Pick<Dependencies, 'sql'>, accountId: string): Promise<void> {
+async function requireRoom({ core: { sql } }: Pick<Dependencies, 'core'>, accountId: string): Promise<void> {
   if (await hasRoomForVoice(sql, accountId)) return;
   const message = `The account has ${MAX_VOICES} cloned voices already; the oldest are forgotten first.`;
   throw new FareboxError({ code: 'conflict', message });
 }
 
 /** Counted before the service gets the sample, whatever comes of it. Throws FareboxError `rate_limited`. */
-async function claimDay({ sql }: Pick<Dependencies, 'sql'>, accountId: string): Promise<void> {
+async function claimDay({ core: { sql } }: Pick<Dependencies, 'core'>, accountId: string): Promise<void> {
   const claim = await claimCloning(sql, accountId);
   if (claim.isFree) return;
   throw new FareboxError({
@@ -130,7 +130,7 @@ async function cloned(
   const cloneVoice = operationOf(dependencies, model, 'cloneVoice');
   const accepted = AUDIO_FORMATS.filter((format) => cloning.accepted_formats.includes(format));
   const lengths = { minSeconds: cloning.min_sample_seconds, maxSeconds: MAX_SAMPLE_SECONDS };
-  const folder = await dependencies.folders.create();
+  const folder = await dependencies.providers.folders.create();
   try {
     const wanted = { accepted, ...lengths, folder, signal, share: request.share };
     const recording = await readWithinBudget(dependencies, caller.accountId, () =>
@@ -143,7 +143,7 @@ async function cloned(
   } catch (error) {
     throw speechError(error, 'provider_refused');
   } finally {
-    await dependencies.folders.remove(folder);
+    await dependencies.providers.folders.remove(folder);
   }
 }
 
@@ -155,7 +155,7 @@ interface VoiceChoice {
 
 /** What the service calls the voice. Throws FareboxError `invalid_request`, with the voices that there are. */
 export async function chosenVoice(
-  { sql }: Pick<Dependencies, 'sql'>,
+  { core: { sql } }: Pick<Dependencies, 'core'>,
   { model, accountId, wished }: VoiceChoice,
 ): Promise<string | undefined> {
   if (wished === undefined || !isVoiceHandle(wished)) {

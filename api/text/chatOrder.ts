@@ -41,10 +41,10 @@ export async function openOrder(
 ): Promise<ChatOrder> {
   const { body, caller } = request;
   refuseWithoutEngine(dependencies, body);
-  const able = form.choose(chatAttempts(dependencies.config, request));
+  const able = form.choose(chatAttempts(dependencies.core.config, request));
   const [first] = able;
   request.requireFundsFor(first.model);
-  const e2eeHeaders = encryptionOf(dependencies.config, request, first.model);
+  const e2eeHeaders = encryptionOf(dependencies.core.config, request, first.model);
   // What was encrypted for one model is noise to another, and to whoever would add to it.
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
@@ -53,11 +53,11 @@ export async function openOrder(
     body,
     accountId: caller.accountId,
     messages,
-    configured: dependencies.config,
+    configured: dependencies.core.config,
     ...(e2eeHeaders && { e2eeHeaders }),
   };
   const prompt = await promptOf({ model: first.model, ...asked });
-  const departure = departureOf(dependencies.config, body);
+  const departure = departureOf(dependencies.core.config, body);
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) =>
       priceAttempt(attempt, { prompt, lookup: undefined, ...asked });
@@ -113,7 +113,7 @@ async function messagesOf(
   request: ChatRouteRequest,
   holding: Holding,
 ): Promise<ChatMessage[]> {
-  const { config } = dependencies;
+  const { config } = dependencies.core;
   const { body } = request;
   const fetchAll = () => fetchMedia(dependencies, request, holding);
   const media = needsReading(body) ? await holdForReading(dependencies, request, fetchAll) : await fetchAll();

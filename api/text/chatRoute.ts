@@ -53,7 +53,7 @@ export async function answerChat(
   request: RouteRequest<ChatBody, unknown, 'buyer'>,
   form: AnswerForm,
 ): Promise<Answer> {
-  const holding = dependencies.heldBytes.open(request.caller.accountId);
+  const holding = dependencies.limits.heldBytes.open(request.caller.accountId);
   let order: ChatOrder | undefined;
   try {
     order = await openOrder(dependencies, request, { form, holding });
@@ -164,7 +164,7 @@ interface AfterBill {
   settled: Settled;
 }
 
-async function afterBill({ sql }: Dependencies, { form, order, settled }: AfterBill) {
+async function afterBill({ core: { sql } }: Dependencies, { form, order, settled }: AfterBill) {
   const { caller, log } = order.request;
   const noted = noteTokens(order.request, settled);
   if (!form.tellsBalance) {

@@ -71,7 +71,7 @@ export const embeddingsRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   describes: EMBEDDINGS_DESCRIPTION,
   async handler(dependencies, request) {
-    const { config } = dependencies;
+    const { config } = dependencies.core;
     const named = requireModel(config, request.body.model, 'embedding');
     const { model } = named;
     if (model.kind !== 'embedding') throw invalid('model', 'This endpoint takes embedding models only');
@@ -88,7 +88,10 @@ async function embed(
   const inputs = inputsOf(request.body.input);
   const dimensions = (model.spec.supportsCustomDimensions && request.body.dimensions) || undefined;
   refuseTooLong(inputs);
-  refuseTooMany(dependencies.textProviders.get(model.provider)?.embeddingLimits, { inputs, dimensions });
+  refuseTooMany(dependencies.providers.textProviders.get(model.provider)?.embeddingLimits, {
+    inputs,
+    dimensions,
+  });
   const estimated = (await estimateTexts(inputs)) + inputs.length * AROUND_INPUT;
   const bound = priceOf(model, estimated);
   if (isDryRun(request)) {
@@ -123,7 +126,7 @@ async function paidEmbeddings(
   { model, inputs, dimensions, bound }: EmbeddingsOrder,
 ): Promise<{ found: Embeddings; tokens: number }> {
   const { caller, requestId } = request;
-  const embed = dependencies.textProviders.get(model.provider)?.embed;
+  const embed = dependencies.providers.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const order = {
     ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },

@@ -10,7 +10,7 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export type Measuring = Pick<Dependencies, 'config' | 'folders'> & {
+export type Measuring = Pick<Dependencies, 'core' | 'providers'> & {
   signal: AbortSignal;
   share: RequestShare;
 };
@@ -82,7 +82,7 @@ function refused(name: string, { code, message, isTooComplex }: Refused): Farebo
 }
 
 async function inFile<T>(
-  { config, folders, signal, share }: Measuring,
+  { core: { config }, providers: { folders }, signal, share }: Measuring,
   bytes: Buffer,
   measure: (tools: MediaTools, path: string) => Promise<T>,
 ): Promise<T> {

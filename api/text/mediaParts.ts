@@ -17,7 +17,7 @@ import type { ChatBody, SentPart } from './chatBody.ts';
 import { measuredAudio, measuredVideo } from './measuredMedia.ts';
 
 type PartOfType<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
-type MediaTools = Pick<Dependencies, 'config' | 'downloads' | 'documents' | 'folders' | 'limits'>;
+type MediaTools = Pick<Dependencies, 'core' | 'limits' | 'providers'>;
 type MediaRequest = Pick<
   RouteRequest<ChatBody, unknown, 'buyer'>,
   'body' | 'caller' | 'signal' | 'requireFunds' | 'share'
@@ -64,7 +64,7 @@ const AT_ONCE = 4;
  * like, and `unavailable` where this process holds too much already.
  */
 export async function fetchMedia(
-  { config, downloads, documents, folders, limits }: MediaTools,
+  { core, limits, providers }: MediaTools,
   request: MediaRequest,
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
@@ -75,7 +75,7 @@ export async function fetchMedia(
   const { caller, signal, share } = request;
   const found = new Map<object, UserPart>();
   const reading: MediaReading = {
-    ...{ config, downloads, documents, folders, limits, signal, share, holding },
+    ...{ core, limits, providers, signal, share, holding },
     ...{ accountId: caller.accountId, fetched: new Map(), totalBytes: 0 },
   };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
@@ -200,12 +200,12 @@ async function video(
 
 /** A document becomes its text, a picture stays one. */
 async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): Promise<UserPart> {
-  const { accountId, documents, holding, share, signal } = reading;
+  const { accountId, holding, providers, share, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
   const document = { bytes, ...named, ...(type && { claimedType: type }) };
   const read = await readWithinBudget(reading, accountId, () =>
-    share.inSlot('documents', () => documents.read(document, { signal }), signal),
+    share.inSlot('documents', () => providers.documents.read(document, { signal }), signal),
   );
   if (read.kind === 'image') return pictureOf(bytes, 'file');
   // A small document can unpack to a long text.
@@ -245,7 +245,7 @@ function fetchedOnce(reading: MediaReading, named: NamedUrl): Promise<MediaSourc
 }
 
 async function fetchSource(
-  { downloads, folders, holding, share, signal }: MediaReading,
+  { providers: { downloads, folders }, holding, share, signal }: MediaReading,
   { name, url }: NamedUrl,
 ): Promise<MediaSource> {
   const folder = await folders.create();

@@ -64,7 +64,7 @@ export const WHOLE_DRAIN_MS = 125_000;
 /** Beyond the call: the resolution is written, if need be, for so long. */
 const RESOLVE_MS = 60_000;
 
-type ModelCallDependencies = Pick<Dependencies, 'ledger' | 'sql' | 'textProviders' | 'answerSpeeds'>;
+type ModelCallDependencies = Pick<Dependencies, 'core' | 'accounts' | 'providers'>;
 
 /**
  * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
@@ -119,11 +119,11 @@ async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
 ): Promise<T> {
   await request.admitModel(attempt.model.id);
   const priced = price(attempt);
-  const provider = desk.textProviders.get(attempt.model.provider);
+  const provider = desk.providers.textProviders.get(attempt.model.provider);
   if (!provider)
     throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
   const restMs = drainMs(attempt.model);
-  const { answerSpeeds } = desk;
+  const { answerSpeeds } = desk.providers;
   return await purchase(desk, request, {
     // The second model that is tried is an operation of its own: a hold that was released stays so.
     operationId: index === 0 ? request.requestId : `${request.requestId}:${index + 1}`,

@@ -26,7 +26,7 @@ export const downloadRoute = defineRoute({
     if (job.state !== 'stored') throw notThere();
     return await deliver(dependencies, {
       job,
-      model: dependencies.config.modelCatalogue.byId.get(job.modelId),
+      model: dependencies.core.config.modelCatalogue.byId.get(job.modelId),
       rangeHeader: headers.range,
       deleteAfterwards: false,
     });
@@ -47,7 +47,7 @@ export const deleteDownloadRoute = defineRoute({
   },
 });
 
-async function linkedJob({ sql, config }: Dependencies, token: string): Promise<JobRow> {
+async function linkedJob({ core: { sql, config } }: Dependencies, token: string): Promise<JobRow> {
   const queueId = await queueIdOfToken(sql, token);
   const job = queueId === undefined ? undefined : await readJob(sql, queueId);
   const model = job && config.modelCatalogue.byId.get(job.modelId);

@@ -14,7 +14,7 @@ import type { RouteRequest } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 
-type VideoDependencies = Pick<Dependencies, 'downloads' | 'folders' | 'config'>;
+type VideoDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
 /** Throws FareboxError with the refusal of the order that would follow. */
 export async function measureSourceVideo(
@@ -22,19 +22,19 @@ export async function measureSourceVideo(
   url: string,
   { signal, share }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'signal' | 'share'>,
 ): Promise<MeasuredVideo> {
-  const folder = await tools.folders.create();
+  const folder = await tools.providers.folders.create();
   try {
     const path = join(folder, 'source');
     // A slow address keeps no decoder from others.
     await bring(tools, { url, path, noteBytes: share.take }, signal);
     return await share.inSlot('decoders', () => measure(tools, path, signal), signal);
   } finally {
-    await tools.folders.remove(folder);
+    await tools.providers.folders.remove(folder);
   }
 }
 
 async function bring(
-  { downloads }: VideoDependencies,
+  { providers: { downloads } }: VideoDependencies,
   { url, path, noteBytes }: { url: string; path: string; noteBytes: RequestShare['take'] },
   signal: AbortSignal,
 ): Promise<void> {
@@ -55,7 +55,7 @@ async function bring(
 }
 
 async function measure(
-  { config, folders }: VideoDependencies,
+  { core: { config }, providers: { folders } }: VideoDependencies,
   path: string,
   signal: AbortSignal,
 ): Promise<MeasuredVideo> {

@@ -50,7 +50,7 @@ export const queueRoute = defineRoute({
   async handler(dependencies, request: VideoQueueRequest): Promise<Answer> {
     await failpoint('request-parsed');
     const { body, caller } = request;
-    const { config } = dependencies;
+    const { config } = dependencies.core;
     const { model, headers } = requireVideoModel(config, body.model);
     requireCallable(config, model, caller);
     const offer = offerVideo(model, body);
@@ -109,13 +109,10 @@ async function dryRunOf(
 }
 
 /** Media of models that are linked have an address of their own from the beginning. */
-async function queued(
-  { config, sql }: Pick<Dependencies, 'config' | 'sql'>,
-  { queueId, modelId, replayed }: QueuedJob,
-): Promise<Answer> {
-  const model = config.modelCatalogue.byId.get(modelId);
+async function queued({ core }: Dependencies, { queueId, modelId, replayed }: QueuedJob): Promise<Answer> {
+  const model = core.config.modelCatalogue.byId.get(modelId);
   const linked = model !== undefined && isLinked(model);
-  const link = linked ? { download_url: await downloadUrl({ config, sql }, queueId) } : {};
+  const link = linked ? { download_url: await downloadUrl(core, queueId) } : {};
   return json(
     { model: modelId, queue_id: queueId, ...link },
     replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,

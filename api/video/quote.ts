@@ -32,7 +32,7 @@ export const quoteRoute = defineRoute({
   describes: VIDEO_DESCRIPTIONS.quote,
   async handler(dependencies, request) {
     const { body, caller } = request;
-    const { model, headers } = requireVideoModel(dependencies.config, body.model);
+    const { model, headers } = requireVideoModel(dependencies.core.config, body.model);
     if (!model.price) throw new FareboxError({ code: 'model_offline', message: 'This model has no price' });
     const needs = needsOf(model);
     checkReferences(needs, body);
@@ -44,7 +44,7 @@ export const quoteRoute = defineRoute({
     if (needs.bySource) {
       if (body.video_url === undefined) throw invalid('video_url', 'Required for this model');
       if (!caller) throw new FareboxError({ code: 'forbidden', message: 'This quote needs an API key' });
-      const lack = await dependencies.fundsGate.refusalOf(caller, MIN_PRICES);
+      const lack = await dependencies.accounts.fundsGate.refusalOf(caller, MIN_PRICES);
       if (lack) throw lack;
       source = await measureSourceVideo(dependencies, body.video_url, request);
     }

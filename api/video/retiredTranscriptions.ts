@@ -36,9 +36,9 @@ export const retiredTranscriptions = defineRoute({
     errors: ['rate_limited'],
     example: {},
   },
-  async handler({ config, limits }, { address }) {
+  async handler({ core: { config }, limits: { calls: limits } }, { address }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress({ limits }, address, { path: PATH, perMinute });
+    await limitAddress(limits, address, { path: PATH, perMinute });
     return json(BODY, { status: 410, headers: HEADERS });
   },
 });

@@ -11,7 +11,7 @@ import type { UploadedFile } from '../http/route.ts';
 
 const FETCH_LIMIT_MS = 30_000;
 
-type MeasureDependencies = Pick<Dependencies, 'config' | 'downloads' | 'folders'>;
+type MeasureDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
 export interface SourceAudio {
   model: VoiceChangerModel;
@@ -28,10 +28,10 @@ export async function measureSourceAudio(
   source: SourceAudio,
   signal: AbortSignal,
 ): Promise<MeasuredAudio> {
-  const { config, folders } = means;
+  const { folders } = means.providers;
   const folder = await folders.create();
   try {
-    const { ffmpegPath, ffprobePath } = config;
+    const { ffmpegPath, ffprobePath } = means.core.config;
     const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
     const wanted = {
       // A slow address keeps no decoder from others.
@@ -50,7 +50,7 @@ export async function measureSourceAudio(
 
 /** The path at which it is. */
 async function bring(
-  { downloads }: MeasureDependencies,
+  { providers: { downloads } }: MeasureDependencies,
   { source, path }: { source: SourceAudio; path: string },
   signal: AbortSignal,
 ): Promise<string> {

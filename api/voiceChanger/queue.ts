@@ -56,7 +56,7 @@ export const queueRoute = defineRoute({
     await failpoint('request-parsed');
     const { model, voice, headers } = checkOrder(dependencies, request);
     const { body, file } = request;
-    const webhook = readWebhook(dependencies.config, body);
+    const webhook = readWebhook(dependencies.core.config, body);
     if (isDryRun(request)) return withHeaders(await dryRunOf(dependencies, request, model), headers);
     const order: JobOrder = {
       route: 'audio/voice-changer/queue',
@@ -78,7 +78,7 @@ export const queueRoute = defineRoute({
 });
 
 /** Shape was checked by the frame; here: model, source (exactly one), voice and options, in this order. */
-function checkOrder({ config }: Dependencies, { body, file, caller }: VoiceQueueRequest) {
+function checkOrder({ core: { config } }: Dependencies, { body, file, caller }: VoiceQueueRequest) {
   const { model, headers } = requireVoiceChanger(config, body.model);
   requireCallable(config, model, caller);
   if ((file === undefined) === (body.audio_url === undefined)) {
@@ -121,7 +121,7 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
 }
 
 /** Bytes travel by way of storage; a URL is sealed there, so that it enters no history. */
-function partsOf({ storage }: Dependencies, { file, body }: VoiceQueueRequest): OrderParts {
+function partsOf({ jobs: { storage } }: Dependencies, { file, body }: VoiceQueueRequest): OrderParts {
   return {
     together: file === undefined || file.sizeBytes <= TOGETHER_BYTES,
     async put(queueId) {

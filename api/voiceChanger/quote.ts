@@ -16,7 +16,7 @@ export const quoteRoute = defineRoute({
   access: 'quote',
   body: { json: { schema: quoteBody, maxBytes: SMALL_JSON_BYTES }, needsModel: true, modelType: 'music' },
   describes: VOICE_CHANGER_DESCRIPTIONS.quote,
-  async handler({ config }, { body }) {
+  async handler({ core: { config } }, { body }) {
     const { model, headers } = requireVoiceChanger(config, body.model);
     const price = quoteVoiceChanger(model, body.duration_seconds);
     if (!price) {

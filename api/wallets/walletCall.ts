@@ -20,10 +20,7 @@ function isSolvent(funds: Funds): boolean {
   return funds.account === 'active' && canConsume(funds);
 }
 
-type Serving = Pick<
-  Dependencies,
-  'config' | 'payments' | 'offers' | 'wallets' | 'signInThrottle' | 'fundsGate' | 'limits'
->;
+type Serving = Pick<Dependencies, 'core' | 'accounts' | 'limits'>;
 
 /** A wallet has no key. */
 function payerOf(accountId: string): Payer {
@@ -44,12 +41,13 @@ export async function serveWallet(
   { accountId, ctx, call, address }: WalletCallInput & { call: CallLimits; address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { wallets, signInThrottle, fundsGate, limits } = serving;
+  const { fundsGate } = serving.accounts;
+  const { calls: limits, signInThrottle, walletCalls } = serving.limits;
   const funds = await fundsGate.requireActive(accountId);
   if (isSolvent(funds)) signInThrottle.notePaying(accountId);
   else await signInThrottle.countFailure(address());
   const most = callsInFlightOf(limits.overrideOf(accountId), true);
-  const leave = await wallets.enter(accountId, ctx.state.requestId, most);
+  const leave = await walletCalls.enter(accountId, ctx.state.requestId, most);
   if (!leave) {
     call.noteRefusal('CALLS_IN_FLIGHT');
     return json(TOO_MANY, { status: 429, headers: { 'Retry-After': '1' } });
@@ -85,7 +83,7 @@ async function insteadOf(
   { accountId, ctx }: WalletCallInput,
 ): Promise<Answer | undefined> {
   if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;
-  const funds = await serving.fundsGate.read(payerOf(accountId));
+  const funds = await serving.accounts.fundsGate.read(payerOf(accountId));
   return await topUpNeeded(serving, { path: ctx.path, funds });
 }
 

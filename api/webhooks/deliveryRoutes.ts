@@ -21,7 +21,7 @@ export const listDeliveriesRoute = defineRoute({
   path: '/jobs/{queue_id}/deliveries',
   access: 'caller',
   describes: WEBHOOK_DESCRIPTIONS.deliveries,
-  async handler({ sql }, { caller, params }) {
+  async handler({ core: { sql } }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const deliveries = await deliveriesOf(sql, job.queueId);
     return json({ object: 'list', data: deliveries.map(presentDelivery) });
@@ -34,7 +34,7 @@ export const resendDeliveryRoute = defineRoute({
   path: '/jobs/{queue_id}/deliveries/{id}/resend',
   access: 'caller',
   describes: WEBHOOK_DESCRIPTIONS.resend,
-  async handler({ sql, temporal }, { caller, params }) {
+  async handler({ core: { sql }, jobs: { temporal } }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const id = params.id?.toLowerCase();
     const delivery = (await deliveriesOf(sql, job.queueId)).find((each) => each.id === id);

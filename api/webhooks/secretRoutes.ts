@@ -15,7 +15,7 @@ export const webhookSecretRoute = defineRoute({
   path: '/webhooks/secret',
   access: 'admin',
   describes: WEBHOOK_DESCRIPTIONS.secret,
-  async handler({ sql }, { caller }) {
+  async handler({ core: { sql } }, { caller }) {
     return json(presentSecret(await webhookSecretOf(sql, caller.accountId)), UNCACHED);
   },
 });
@@ -25,7 +25,7 @@ export const rotateWebhookSecretRoute = defineRoute({
   path: '/webhooks/secret/rotate',
   access: 'admin',
   describes: WEBHOOK_DESCRIPTIONS.rotate,
-  async handler({ sql }, request) {
+  async handler({ core: { sql } }, request) {
     const { accountId } = request.caller;
     const rotated = await rotateWebhookSecret(sql, { accountId, actor: actorOf(request) });
     return json(presentSecret(rotated), UNCACHED);

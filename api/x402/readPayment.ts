@@ -30,7 +30,10 @@ export interface EnvelopeOnNetwork {
 }
 
 /** Throws PaymentRefused. */
-export function networkOfPayment({ payments, config }: Dependencies, header: string): EnvelopeOnNetwork {
+export function networkOfPayment(
+  { core: { config }, accounts: { payments } }: Dependencies,
+  header: string,
+): EnvelopeOnNetwork {
   const reading = readEnvelope(header, `${config.publicUrl}/api/v1/x402/top-up`);
   if (!reading.ok) {
     throwRefusal(reading.refusal);

@@ -3,9 +3,9 @@
  */
 import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
+import type { Sql } from '../../infra/postgres/pool.ts';
 import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { shownWallet } from './shownWallet.ts';
@@ -34,7 +34,7 @@ const ASK_AGAIN =
  * presents a payment that was settled before is told of that payment only, and not what its wallet has by now.
  */
 export async function seenAnswer(
-  { sql }: Pick<Dependencies, 'sql'>,
+  sql: Sql,
   { row, paymentId, known }: PresentedTopUp,
   isPayer: boolean,
 ): Promise<Answer> {
@@ -74,7 +74,7 @@ function settlementFailed(row: TopUpRow, message: string): Answer {
 }
 
 /** `sql`: to tell the balance with. */
-async function creditedAnswer(row: TopUpRow, sql: Dependencies['sql'] | undefined): Promise<Answer> {
+async function creditedAnswer(row: TopUpRow, sql: Sql | undefined): Promise<Answer> {
   const { paymentId, network, payer, transaction = '', creditedNano = 0n } = row;
   const balance = sql && (await balanceOf(sql, row.accountId));
   const data = {

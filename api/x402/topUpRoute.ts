@@ -41,8 +41,8 @@ export const topUpRoute = defineRoute({
   describes: X402_DESCRIPTIONS.topUp,
   closed: closedWithoutNetworks,
   async handler(dependencies, request) {
-    const perMinute = dependencies.config.limits.perAddressPerMinute;
-    await limitAddress(dependencies, request.address, { path: PATH, perMinute });
+    const perMinute = dependencies.core.config.limits.perAddressPerMinute;
+    await limitAddress(dependencies.limits.calls, request.address, { path: PATH, perMinute });
     try {
       return await topUp(dependencies, request);
     } catch (error) {
@@ -55,7 +55,7 @@ export const topUpRoute = defineRoute({
   },
 });
 
-export function closedWithoutNetworks({ payments }: Dependencies): Answer | undefined {
+export function closedWithoutNetworks({ accounts: { payments } }: Dependencies): Answer | undefined {
   return payments.size === 0 ? json(NOT_CONFIGURED, { status: 503 }) : undefined;
 }
 
@@ -64,13 +64,13 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
   if (header === undefined) return await offer(dependencies, request);
   const named = networkOfPayment(dependencies, header);
   const { seen, isPayer } = await request.waitFor(take(dependencies, request, named));
-  return await seenAnswer(dependencies, seen, isPayer);
+  return await seenAnswer(dependencies.core.sql, seen, isPayer);
 }
 
 /** Every token is a dollar of six decimals. */
 const MIN_UNITS = String(MIN_TOP_UP_USD * 1_000_000);
 
-async function offer({ offers }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
+async function offer({ accounts: { offers } }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
   const accepts = await waitFor(offers.of(MIN_UNITS));
   if (accepts.length === 0) throw unavailable('no payment network has an offer at the moment');
   return offerAnswer(accepts);
@@ -82,12 +82,8 @@ interface AcceptedTopUp {
   isPayer: boolean;
 }
 
-async function take(
-  dependencies: Dependencies,
-  request: TopUpRequest,
-  named: EnvelopeOnNetwork,
-): Promise<AcceptedTopUp> {
-  const { topUps } = dependencies;
+async function take(dependencies: Dependencies, request: TopUpRequest, named: EnvelopeOnNetwork): Promise<AcceptedTopUp> {
+  const { topUps } = dependencies.accounts;
   const { requestId, stopping } = request;
   const nowMs = Date.now();
   let payment: SignedPayment;
@@ -107,7 +103,7 @@ async function take(
   return { seen: await topUps.present(presentation), isPayer };
 }
 
-async function withOwner({ sql }: Dependencies, payment: SignedPayment): Promise<SignedPayment> {
+async function withOwner({ core: { sql } }: Dependencies, payment: SignedPayment): Promise<SignedPayment> {
   return { ...payment, payer: await ownerOf(sql, payment.payer) };
 }
 
@@ -116,7 +112,7 @@ async function withOwner({ sql }: Dependencies, payment: SignedPayment): Promise
  * credential, and no second one may stand beside it; a key alone says nothing here. False: nobody signed in.
  */
 async function isOwn(
-  { signIn }: Dependencies,
+  { accounts: { signIn } }: Dependencies,
   { headers, address }: TopUpRequest,
   { payer }: SignedPayment,
 ): Promise<boolean> {

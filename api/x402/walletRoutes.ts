@@ -25,7 +25,7 @@ export const walletBalanceRoute = defineRoute({
   access: 'own-wallet',
   describes: X402_DESCRIPTIONS.balance,
   closed: closedWithoutNetworks,
-  async handler({ sql }, { caller, params }) {
+  async handler({ core: { sql } }, { caller, params }) {
     mustBeOwn(caller.wallet, params.walletAddress);
     const balance = (await balanceOf(sql, caller.accountId)) ?? NOTHING;
     const data = {
@@ -66,7 +66,7 @@ export const walletTransactionsRoute = defineRoute({
   query: transactionsQuery,
   describes: X402_DESCRIPTIONS.transactions,
   closed: closedWithoutNetworks,
-  async handler({ sql }, { caller, params, query: { limit, offset } }) {
+  async handler({ core: { sql } }, { caller, params, query: { limit, offset } }) {
     mustBeOwn(caller.wallet, params.walletAddress);
     const { accountId, wallet } = caller;
     // One more than the page tells whether there is another.

@@ -12,6 +12,7 @@ import { defineRoute } from '../../api/http/route.ts';
 import { openDependencies } from '../../api/openDependencies.ts';
 import { createInFlight } from '../../api/server/inFlight.ts';
 import { listen } from '../../api/server/listen.ts';
+import { TurnGuard } from '../../api/server/turnGuard.ts';
 import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
@@ -44,8 +45,9 @@ async function serveProduct(): Promise<void> {
   const config: Config = { ...loaded, modelCatalogue: createCatalogue(TEXT_MODELS) };
   const log = createLogger({ level: config.logLevel, name: 'api' });
   const opened = await openDependencies(config, log);
-  opened.dependencies.limits.overrideOf = () => PLENTY;
+  opened.dependencies.limits.calls.overrideOf = () => PLENTY;
   const metrics = createMetrics('api');
+  const turnGuard = new TurnGuard();
   const empty = defineRoute({
     method: 'POST',
     path: '/empty',
@@ -56,9 +58,10 @@ async function serveProduct(): Promise<void> {
   const app = createApp({
     ...opened,
     metrics,
+    turnGuard,
     inFlight: createInFlight(),
     readiness: createReadiness(opened.parts, () => undefined),
     routes: [empty],
   });
-  await listen(app.callback(), { host, port, metrics });
+  await listen(app.callback(), { host, port, metrics, turnGuard });
 }

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const networks = { 'base-sepolia': behind(evm.rpcUrl), 'solana-devnet': behind(solanaNode.url) };
   upstreams = createRpcUpstreams({ rpc: { networks }, secret: () => undefined });
   world = await startRpcWorld();
-  world.api.opened.dependencies.rpc = upstreams;
+  world.api.opened.dependencies.providers.rpc = upstreams;
   payer = await newPayer(world);
 });
 afterAll(async () => {

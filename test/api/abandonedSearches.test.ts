@@ -26,20 +26,20 @@ beforeAll(async () => {
     }),
   });
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
-  const { sql, config } = api.opened.dependencies;
+  const { sql, config } = api.opened.dependencies.core;
   const credit = { operationId: randomUUID(), accountId, amount: 10n ** 9n, notes: 'test' };
   await grant(sql, { ...credit, currency: 'usd' });
   // Two searches by their price.
   config.limits.overrides[accountId] = { refundedPerDay: 0.02 };
 });
 afterAll(async () => {
-  expect(await checkLedger(api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(api.opened.dependencies.core.sql)).toEqual([]);
   await api.stop();
   await engine.close();
 });
 
 async function entries(): Promise<string[]> {
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const { rows } = await sql.query(
     'select sku, amount_nano::text as amount from usage_entries where account_id = $1',
     [accountId],

@@ -120,7 +120,7 @@ describe('over HTTP', () => {
       routes: [spoolRoute],
       config: (config) => ({ ...config, fetch: { allowPrivateHosts: [`127.0.0.1:${port}`] } }),
     });
-    const { limits } = api.opened.dependencies;
+    const limits = api.opened.dependencies.limits.calls;
     limits.overrideOf = () => ({ failedPer30s: 1_000, fetchedBytes: 800_000 });
   });
   afterAll(async () => {
@@ -141,7 +141,7 @@ describe('over HTTP', () => {
     expect(await upload(1_500_000, key)).toEqual({ status: 429, retryAfter: '5' });
     expect((await upload(700_000, key)).status).toBe(200);
     expect((await upload(200_000, key)).status).toBe(200);
-    const { limiter } = api.opened.dependencies.limits;
+    const { limiter } = api.opened.dependencies.limits.calls;
     expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'FETCHED_BYTES' }]);
   });
 
@@ -167,7 +167,7 @@ describe('over HTTP', () => {
 
   it('slow addresses of one account keep no decoder from others', async () => {
     const late: (() => void)[] = [];
-    api.opened.dependencies.downloads = {
+    api.opened.dependencies.providers.downloads = {
       async download(address, { path }) {
         if (address.endsWith('/slow')) await new Promise<void>((resolve) => late.push(resolve));
         await writeFile(path, toneWav(1));

@@ -29,8 +29,8 @@ beforeAll(async () => {
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
   const operationId = randomUUID();
   const credit = { operationId, accountId, currency: 'usd', amount: 10n ** 9n, notes: 'test' } as const;
-  await grant(api.opened.dependencies.sql, credit);
-  api.opened.dependencies.limits.overrideOf = () => ({ requestsPerMinute: 1_000 });
+  await grant(api.opened.dependencies.core.sql, credit);
+  api.opened.dependencies.limits.calls.overrideOf = () => ({ requestsPerMinute: 1_000 });
 });
 
 afterAll(async () => {
@@ -46,7 +46,7 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
   });
 
 async function spent(): Promise<string[]> {
-  const { rows } = await api.opened.dependencies.sql.query(
+  const { rows } = await api.opened.dependencies.core.sql.query(
     'select sku, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
     [accountId],
   );
@@ -102,9 +102,9 @@ describe('nothing is charged for', () => {
   it('a page when too many are being read, which is told as that', async () => {
     const before = await spent();
     const { dependencies } = api.opened;
-    const { pages } = dependencies;
+    const { pages } = dependencies.providers;
     const full = createPageReader({ allowPrivateHosts: [], turns: { atOnce: 0, maxWaiting: 0 } });
-    dependencies.pages = full;
+    dependencies.providers.pages = full;
     try {
       const response = await post('/augment/scrape', { url: 'https://example.com/' });
       expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
@@ -113,7 +113,7 @@ describe('nothing is charged for', () => {
         { error: 'Too many pages are being read at the moment; try again in 5 seconds' },
       ]);
     } finally {
-      dependencies.pages = pages;
+      dependencies.providers.pages = pages;
       full.close();
     }
     expect(await spent()).toEqual(before);

@@ -65,7 +65,7 @@ const tryRoute = defineRoute({
     },
     needsModel: true,
   },
-  async handler({ config: loaded, sql, charactersLoaded }, { body, caller }) {
+  async handler({ core: { config: loaded, sql, charactersLoaded } }, { body, caller }) {
     await charactersLoaded();
     const character = body.character_slug && (await findCharacter(sql, body.character_slug));
     const asked = {

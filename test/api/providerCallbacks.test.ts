@@ -30,7 +30,7 @@ beforeAll(async () => {
     [ENTRY, stub],
     ['silent', {}],
   ]);
-  api.opened.dependencies.callers = () => adapters;
+  api.opened.dependencies.jobs.callers = () => adapters;
 });
 afterAll(async () => {
   await world.close();
@@ -41,7 +41,7 @@ afterAll(async () => {
 async function newJob(provider = ENTRY): Promise<string> {
   const [queueId = ''] = await world.jobs(await world.account(), 1, provider);
   await world.open(queueId);
-  await api.opened.dependencies.temporal.client.workflow.start('generation', {
+  await api.opened.dependencies.jobs.temporal.client.workflow.start('generation', {
     workflowId: queueId,
     taskQueue: 'nobody',
     args: [],
@@ -50,7 +50,7 @@ async function newJob(provider = ENTRY): Promise<string> {
 }
 
 async function signalsOf(queueId: string): Promise<(string | null | undefined)[]> {
-  const handle = api.opened.dependencies.temporal.client.workflow.getHandle(queueId);
+  const handle = api.opened.dependencies.jobs.temporal.client.workflow.getHandle(queueId);
   const { events } = await handle.fetchHistory();
   return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
     signal ? [signal.signalName] : [],
@@ -58,7 +58,7 @@ async function signalsOf(queueId: string): Promise<(string | null | undefined)[]
 }
 
 const pathOf = (queueId: string, provider = ENTRY) =>
-  callbackPath(api.opened.dependencies.sql, { queueId, provider });
+  callbackPath(api.opened.dependencies.core.sql, { queueId, provider });
 
 interface Sent {
   signature?: string;

@@ -10,6 +10,7 @@ import { ROUTES } from '../../api/routes.ts';
 import { drain } from '../../api/server/drain.ts';
 import { createInFlight, type InFlight } from '../../api/server/inFlight.ts';
 import { listen } from '../../api/server/listen.ts';
+import { TurnGuard } from '../../api/server/turnGuard.ts';
 import type { KeyType } from '../../domain/caller.ts';
 import { type Config, loadConfig } from '../../infra/config/config.ts';
 import { createLogger } from '../../infra/log.ts';
@@ -72,14 +73,16 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   });
   const opened = await openDependencies(config, logger);
   const inFlight = createInFlight();
+  const turnGuard = new TurnGuard();
   const metrics = createMetrics('api');
-  registerLedgerMetrics(metrics.registry, opened.dependencies.sql);
-  registerProviderMetrics(metrics.registry, opened.dependencies.sql, config.providers);
+  registerLedgerMetrics(metrics.registry, opened.dependencies.core.sql);
+  registerProviderMetrics(metrics.registry, opened.dependencies.core.sql, config.providers);
   const parts = options.parts?.(opened.parts) ?? opened.parts;
-  if (!options.budgets) opened.dependencies.limits.overrideOf = () => PLENTY;
+  if (!options.budgets) opened.dependencies.limits.calls.overrideOf = () => PLENTY;
   const app = createApp({
     ...opened,
     inFlight,
+    turnGuard,
     metrics,
     readiness: createReadiness(parts, () => undefined),
     routes: [...ROUTES, ...(options.routes ?? [])],
@@ -88,12 +91,13 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     host: '127.0.0.1',
     port: 0,
     metrics,
-    proxies: opened.dependencies.proxies,
+    turnGuard,
+    proxies: opened.dependencies.limits.proxies,
     ...(options.connectionsPerAddress && { connectionsPerAddress: options.connectionsPerAddress }),
   });
   const { port } = server.address() as AddressInfo;
   const origin = `http://127.0.0.1:${port}`;
-  const { sql } = opened.dependencies;
+  const { sql } = opened.dependencies.core;
   const newAccount = async () => (await createAccount(sql, { name: 'test' })).id;
   const newKey: TestApi['newKey'] = async (keyType, more = {}) => {
     const accountId = more.accountId ?? (await newAccount());

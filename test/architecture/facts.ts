@@ -109,6 +109,7 @@ function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
         const declared = each.type === 'ExportNamedDeclaration' ? each.declaration : each;
         if (declared?.type === 'VariableDeclaration' && declared.kind !== 'const')
           add.use(declared, 'let of a module');
+        for (const state of statesOf(declared)) add.use(state, 'state of a module');
       }
     },
     ExportDefaultDeclaration: (node) => add.use(node, 'export default'),
@@ -124,6 +125,50 @@ function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
     TSAnyKeyword: (node) => add.use(node, 'any'),
     TSNonNullExpression: (node) => add.use(node, 'non-null !'),
   };
+}
+
+/** Constructors whose objects are constants, when they are given what they hold. */
+const TABLES = new Set(['Map', 'Set', 'RegExp', 'Error', 'FareboxError']);
+const CONSTANTS = new Set(['TextDecoder', 'TextEncoder', 'MessageChannel']);
+/** First words of functions that make something that changes. */
+const MAKERS = /^(create|open|keep|watch|start)[A-Z]/;
+
+/** Parts of a declaration that can change later: objects that are made empty or by a maker, static members of classes. */
+function statesOf(declared: ESTree.Node | null): ESTree.Span[] {
+  if (declared?.type === 'ClassDeclaration') {
+    return declared.body.body.filter(
+      (member) => member.type === 'PropertyDefinition' && member.static && !member.readonly,
+    );
+  }
+  if (declared?.type !== 'VariableDeclaration') return [];
+  return declared.declarations.filter(({ id, init }) => {
+    const annotation = id.type === 'Identifier' ? id.typeAnnotation?.typeAnnotation : undefined;
+    return init !== null && !isReadonly(annotation) && isState(init);
+  });
+}
+
+function isState(made: ESTree.Expression): boolean {
+  switch (made.type) {
+    case 'NewExpression': {
+      const name = made.callee.type === 'Identifier' ? made.callee.name : '';
+      return !CONSTANTS.has(name) && (made.arguments.length === 0 || !TABLES.has(name));
+    }
+    case 'CallExpression':
+      return made.callee.type === 'Identifier' && MAKERS.test(made.callee.name);
+    case 'ArrayExpression':
+      return made.elements.length === 0;
+    case 'ObjectExpression':
+      return made.properties.length === 0;
+    default:
+      return false;
+  }
+}
+
+/** `ReadonlyMap<…>`, `ReadonlySet<…>`, `Readonly<…>`, `readonly T[]`. */
+function isReadonly(type: ESTree.TSType | undefined): boolean {
+  if (type?.type === 'TSTypeOperator') return type.operator === 'readonly';
+  if (type?.type !== 'TSTypeReference' || type.typeName.type !== 'Identifier') return false;
+  return type.typeName.name.startsWith('Readonly');
 }
 
 /** What the file calls `node:http` and its like, when it imports the whole module. */

@@ -112,8 +112,9 @@ function useViolations(facts: FileFacts): string[] {
       return startsWithAny(facts.path, CONSOLE_PLACES) ? [] : [`${at}: log with infra/log.ts`];
     }
     return USE_RULES.filter((rule) => rule.uses.includes(what))
-      .filter(({ forbidden, allowed = [] }) =>
-        forbidden ? startsWithAny(facts.path, forbidden) : !startsWithAny(facts.path, allowed),
+      .filter(
+        ({ forbidden, allowed = [] }) =>
+          (!forbidden || startsWithAny(facts.path, forbidden)) && !startsWithAny(facts.path, allowed),
       )
       .map((rule) => `${at}: ${rule.reason}`);
   });

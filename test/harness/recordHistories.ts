@@ -124,7 +124,8 @@ async function record(world: World, recording: Recording): Promise<string> {
   });
   const { accountId } = await world.createPayer();
   const input = await order(storage, accountId, recording);
-  const answer = await submitGeneration({ temporal, clock: createDatabaseClock() }, input);
+  const conductor = { core: { clock: createDatabaseClock() }, jobs: { temporal } };
+  const answer = await submitGeneration(conductor, input);
   if (answer === 'ended' || !answer.accepted) throw new Error(`${recording.name}: not accepted`);
   await recording.afterwards?.(temporal, input.queueId);
   const handle = temporal.client.workflow.getHandle(input.queueId);

@@ -28,9 +28,8 @@ export interface SignInParts {
   ethCall?: EthCall | undefined;
 }
 
-const seen = keepLabelled(signInsSeen);
-
 export function createSignIn({ settings, sql, clock, log, throttle, ethCall }: SignInParts): SignIn {
+  const seen = keepLabelled(signInsSeen);
   const nonces = createSignInNonces(sql);
   const askable = settings.networks.filter(({ rpcUrls }) => rpcUrls.length > 0);
   const networks = new Set(askable.map(({ network }) => network));

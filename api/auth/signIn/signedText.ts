@@ -5,6 +5,7 @@ import type { Wallet } from '../../../domain/wallets.ts';
 import { isSignedBy, isValidPublicKey } from './ed25519.ts';
 import { loadRecoverSigner, type RecoverSigner } from './recoverSigner.ts';
 
+/** Kept by the module: what is loaded is the same whoever asks, and only keys for wallets need it. */
 let recovery: Promise<RecoverSigner> | undefined;
 
 const HEX = /^0x[0-9a-f]{130}$/;

@@ -6,7 +6,8 @@ import type { Metrics } from '../../../infra/telemetry/metrics.ts';
 import { type RequestSpan, requestSpan } from '../../../infra/telemetry/spans.ts';
 import { drainRequestBody } from '../../server/drainRequestBody.ts';
 import type { InFlight } from '../../server/inFlight.ts';
-import { noteRequest } from '../../server/receipt.ts';
+import type { Receipts } from '../../server/receipts.ts';
+import type { TurnGuard } from '../../server/turnGuard.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 
 /** The client went away before the answer was complete. */
@@ -16,16 +17,18 @@ export interface Observation {
   log: Logger;
   metrics: Metrics;
   inFlight: InFlight;
+  receipts: Receipts;
+  turnGuard: TurnGuard;
 }
 
 export function observe(observation: Observation): Koa.Middleware<RequestState> {
-  const { inFlight, log, metrics } = observation;
+  const { inFlight, log, metrics, receipts, turnGuard } = observation;
   const report = createReport(observation);
   return async function observeRequest(ctx, next) {
     const state = new RequestState(log);
     ctx.state = state;
     const { res } = ctx;
-    noteRequest(ctx.req.socket);
+    receipts.noteRequest(ctx.req.socket);
     res.setHeader('X-Request-ID', state.requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     res.setHeader('Cache-Control', 'no-store');
@@ -40,7 +43,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
       report(ctx, span);
       answered();
     });
-    res.once('finish', () => drainRequestBody(ctx.req));
+    res.once('finish', () => drainRequestBody(ctx.req, turnGuard));
     const handled = inFlight.enter();
     try {
       await (span ? span.run(next) : next());

@@ -45,7 +45,7 @@ const decisionRoute = (path: string, alias: boolean) =>
     deadlineMs: DEADLINE_MS,
     describes: decisionDescription(alias),
     async handler(dependencies, request) {
-      const { config } = dependencies;
+      const { config } = dependencies.core;
       const { model, headers } = requireModel(config, request.body.model, 'decision');
       if (model.kind !== 'decision') throw invalid('model', 'This endpoint takes decision models only');
       requireCallable(config, model, request.caller);

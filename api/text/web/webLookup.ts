@@ -30,11 +30,8 @@ const MAX_PAGES = 5;
 const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
-type LookupDependencies = Pick<Dependencies, 'config' | 'pages' | 'search'>;
-type LookupRequest = Pick<
-  RouteRequest<ChatBody, unknown, 'buyer'>,
-  'body' | 'signal' | 'log' | 'waitFor' | 'share'
->;
+type LookupDependencies = Pick<Dependencies, 'core' | 'providers'>;
+type LookupRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
 
 /** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
 export function planWebLookup(
@@ -54,16 +51,16 @@ export function planWebLookup(
     const read = addresses.slice(0, MAX_PAGES);
     const tokens = Math.min(TOKENS_OF_PAGE * read.length, Math.floor(context / 2));
     const job = { ...asking, addresses: read, passedOver: addresses.length - read.length, tokens };
-    const { scrape: price } = tools.config.prices;
+    const { scrape: price } = tools.core.config.prices;
     return createLookup([{ kind: 'page read', count: read.length, price }], tokens, () =>
-      readPages(tools.pages, { ...job, price }),
+      readPages(tools.providers.pages, { ...job, price }),
     );
   }
-  const engine = tools.search;
+  const engine = tools.providers.search;
   const query = search === 'on' || (search === 'auto' && isAboutThePresent(said)) ? searchQuery(said) : '';
   if (query === '' || !engine) return undefined;
   const tokens = Math.min(TOKENS_OF_SEARCH, Math.floor(context / 4));
-  const { search: price } = tools.config.prices;
+  const { search: price } = tools.core.config.prices;
   return createLookup([{ kind: 'web search', count: 1, price }], tokens, () =>
     searchWeb(engine, { ...asking, query, tokens, price }),
   );
@@ -87,18 +84,21 @@ const VISITS_PER_MINUTE = 60;
 
 /** Throws FareboxError `rate_limited`. */
 export async function limitVisits(
-  { limits }: Pick<Dependencies, 'limits'>,
+  { limits: { calls: limits } }: Pick<Dependencies, 'limits'>,
   accountId: string,
   lookup: WebLookup | undefined,
 ): Promise<void> {
   if (!lookup?.visits) return;
   const perMinute = limits.overrideOf(accountId).requestsPerMinute ?? VISITS_PER_MINUTE;
   const words = ' with pages of the web';
-  await limitRoute({ limits }, { accountId, path: '/chat/completions with pages', perMinute, words });
+  await limitRoute(limits, { accountId, path: '/chat/completions with pages', perMinute, words });
 }
 
 /** What this deployment has no means for is refused by name, and never passed over in silence. */
-export function refuseWithoutEngine({ search }: Pick<Dependencies, 'search'>, body: ChatBody): void {
+export function refuseWithoutEngine(
+  { providers: { search } }: Pick<Dependencies, 'providers'>,
+  body: ChatBody,
+): void {
   if (search || body.service_parameters.enable_web_search === 'off') return;
   const message = 'enable_web_search is not configured on this service';
   throw new FareboxError({

@@ -69,7 +69,7 @@ describe('GET /audit', () => {
     });
     const text = JSON.stringify(body);
     for (const each of [apiKey, rotated.apiKey, secret]) expect(text).not.toContain(each.slice(-43));
-    await makeKey(api.opened.dependencies.sql, 'operator', { accountId, keyType: 'ADMIN' });
+    await makeKey(api.opened.dependencies.core.sql, 'operator', { accountId, keyType: 'ADMIN' });
     expect((await trail(secret)).body.data[0]).toMatchObject({ actor: 'operator', requestId: null });
   });
 
@@ -163,7 +163,7 @@ describe('the audit trail', () => {
     'delete from audit_events',
     'truncate audit_events',
   ])('cannot be changed: %s', async (statement) => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     await expect(sql.query(statement)).rejects.toMatchObject({ code: '42501' });
     await expect(owner.query(statement)).rejects.toThrow('append-only');
   });

@@ -59,7 +59,7 @@ describe('which credential opens which route', () => {
     expect((await answer(ADMIN_ROUTE, { authorization: `Bearer ${expired.secret}` })).status).toBe(401);
     const suspended = await api.newKey('ADMIN');
     expect((await answer(ADMIN_ROUTE, { authorization: `Bearer ${suspended.secret}` })).status).toBe(200);
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     await sql.query(`update accounts set status = 'suspended' where id = $1`, [suspended.accountId]);
     await expect
       .poll(async () => (await answer(ADMIN_ROUTE, { authorization: `Bearer ${suspended.secret}` })).status)
@@ -79,7 +79,7 @@ describe('without a credential', () => {
   it('the answer is 402 with what could be paid, also where only keys are accepted', async () => {
     const { status, body, headers } = await answer(`${ADMIN_ROUTE}?secret=1`, { host: 'evil.example' });
     expect(status).toBe(402);
-    const { publicUrl } = api.opened.dependencies.config;
+    const { publicUrl } = api.opened.dependencies.core.config;
     expect(body).toMatchObject({
       x402Version: 2,
       error: 'Authentication required',
@@ -165,7 +165,7 @@ describe('keys that are kept in memory', () => {
         const { secret, keyId } = await api.newKey('ADMIN');
         const knock = async (at: TestApi) => (await at.call(ADMIN_ROUTE, { key: secret })).status;
         expect([await knock(api), await knock(other)]).toEqual([200, 200]);
-        await revokeKey(api.opened.dependencies.sql, keyId);
+        await revokeKey(api.opened.dependencies.core.sql, keyId);
         await expect.poll(() => knock(other), SOON).toBe(401);
         await expect.poll(() => knock(api), SOON).toBe(401);
       }
@@ -175,7 +175,7 @@ describe('keys that are kept in memory', () => {
   });
 
   it('a lost connection to the announcements leaves a revoked key a second at most', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { secret, keyId } = await api.newKey('ADMIN');
     expect((await api.call(ADMIN_ROUTE, { key: secret })).status).toBe(200);
     const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
@@ -200,7 +200,7 @@ describe('keys that are kept in memory', () => {
     const before = Date.now();
     await api.call(ADMIN_ROUTE, { key: secret });
     await api.opened.authentication.use.flush();
-    const { rows } = await api.opened.dependencies.sql.query(
+    const { rows } = await api.opened.dependencies.core.sql.query(
       'select last_used_at from api_keys where id = $1',
       [keyId],
     );
@@ -208,7 +208,7 @@ describe('keys that are kept in memory', () => {
   });
 
   it('a secret is nowhere in the database and nowhere in the log', async () => {
-    const { rows } = await api.opened.dependencies.sql.query(
+    const { rows } = await api.opened.dependencies.core.sql.query(
       'select row_to_json(k)::text as key from api_keys k',
     );
     const stored = rows.map(({ key }) => key).join();

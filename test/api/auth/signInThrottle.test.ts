@@ -221,7 +221,7 @@ itWithinMinute(
     const bad = encode({ ...(await signed('evm text', newEvmWallet())), message: 'x' });
     const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobs(strict, address, bad));
     expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
-    const { sql } = strict.opened.dependencies;
+    const { sql } = strict.opened.dependencies.core;
     const noncesOf = async () => (await sql.query('select from sign_in_nonces')).rowCount;
     const before = await noncesOf();
     expect(await jobs(strict, address, await signInOf(newEvmWallet()))).toEqual({
@@ -247,7 +247,7 @@ itWithinMinute(
     );
     expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
     // A key of nobody that this process knows costs no look into the database any more, even if it is good.
-    const query = vi.spyOn(strict.opened.dependencies.sql, 'query');
+    const query = vi.spyOn(strict.opened.dependencies.core.sql, 'query');
     expect((await jobsWithKey(strict, address, invented())).status).toBe(429);
     expect((await jobsWithKey(strict, address, stranger.secret)).status).toBe(429);
     expect(query).not.toHaveBeenCalled();

@@ -116,7 +116,7 @@ describe('GET /billing/balance', () => {
   });
 
   it('is the ledger’s, over HTTP, to an ADMIN key of that account', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { id: accountId } = await createAccount(sql, { name: 'rich', diemDailyAllocation: 2_000_000_000n });
     await grant(sql, {
       operationId: `grant-${accountId}`,

@@ -9,7 +9,7 @@ beforeAll(async () => {
   api = await startApi();
   other = await startApi({ environment: api.environment });
   // Until Redis answers, each counts for itself.
-  for (const { opened } of [api, other]) await pingRedis(opened.dependencies.redis, 10_000);
+  for (const { opened } of [api, other]) await pingRedis(opened.dependencies.core.redis, 10_000);
 });
 afterAll(async () => {
   await other?.stop();

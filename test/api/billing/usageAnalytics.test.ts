@@ -53,7 +53,7 @@ async function sellOverThreeDays(who: Payer, keyId: string): Promise<void> {
   const text = { modelId: 'writer', sku: 'writer-output-mtoken', unit: 'mtoken' };
   await bill(api, who, 1n, { ...text, units: '0.000001' });
   await setClock(`'2026-05-05T00:00:00Z'::timestamptz`);
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   await refund(sql, { operationId: undone, chargeOperationId: undone, reason: 'x' });
 }
 

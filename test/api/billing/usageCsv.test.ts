@@ -95,7 +95,7 @@ describe('the usage history as CSV', () => {
     for (const text of NASTY) {
       const id = await bill(api, who, 1_000_000_005n, { notes: text, sku: text, promptTokens: 5 });
       if (text === '=1+1')
-        await refund(api.opened.dependencies.sql, {
+        await refund(api.opened.dependencies.core.sql, {
           operationId: id,
           chargeOperationId: id,
           reason: '=x, "y"',
@@ -212,7 +212,7 @@ describe('a client of a long stream', () => {
   it('that goes away ends the reading; one that stands still holds no more than a few batches', async () => {
     const who = await payer(api);
     await manyEntries(api, who.accountId, 200_000);
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     let statements = 0;
     const query = sql.query.bind(sql) as (...values: unknown[]) => unknown;
     const counting = (...values: unknown[]) => {

@@ -49,7 +49,7 @@ describe('an entry', () => {
     const { secret, ...who } = await payer(api);
     const whole = await bill(api, who, 100_000_000n);
     const part = await bill(api, who, 100_000_000n);
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     await refund(sql, { operationId: whole, chargeOperationId: whole, reason: 'provider_failed' });
     const amount = { usd: 30_000_000n, diem: 30_000_000n };
     await refund(sql, { operationId: `${part}:back`, chargeOperationId: part, reason: 'shorter', amount });
@@ -71,7 +71,7 @@ describe('an entry', () => {
 
   it('of a held charge says what it came to, and so does its refund', async () => {
     const { secret, ...who } = await payer(api);
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const ledger = createLedger(sql);
     const price = { usd: 90n, diem: 90n };
     const held = { ...who, operationId: randomUUID(), price, ttlMs: 60_000, snapshot: SOLD };
@@ -99,7 +99,7 @@ describe('an entry', () => {
 
   it('is none of credit that came in, nor of what is only held or was released', async () => {
     const { secret, ...who } = await payer(api, { usd: 500n, bundled: 20n, diem: 30n });
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const credit = { accountId: who.accountId, currency: 'usd' as const, notes: 'x' };
     await topUp(sql, { ...credit, operationId: randomUUID(), amount: 30n });
     await adjust(sql, { ...credit, operationId: randomUUID(), amount: -3n });
@@ -138,7 +138,7 @@ describe('the sums of all entries', () => {
       const roll = dice(seed);
       const funds = { usd: 90_071_992_547n, bundled: 8_123_456_789n, diem: 6_000_000_001n };
       const { secret, ...who } = await payer(api, funds);
-      const { sql } = api.opened.dependencies;
+      const { sql } = api.opened.dependencies.core;
       const ledger = createLedger(sql);
       for (let turn = 0; turn < 60; turn += 1) {
         const operationId = randomUUID();

@@ -46,7 +46,7 @@ export async function payer(
   api: TestApi,
   funds: { usd?: bigint; bundled?: bigint; diem?: bigint } = { usd: 10n ** 15n },
 ): Promise<Payer> {
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const { id: accountId } = await createAccount(sql, {
     name: 'payer',
     diemDailyAllocation: funds.diem ?? 0n,
@@ -68,7 +68,7 @@ export async function bill(
   snapshot: Partial<PriceSnapshot> = {},
 ): Promise<string> {
   const operationId = randomUUID();
-  const charged = await charge(api.opened.dependencies.sql, {
+  const charged = await charge(api.opened.dependencies.core.sql, {
     operationId,
     accountId,
     keyId,
@@ -81,7 +81,7 @@ export async function bill(
 
 /** Entries straight into the books, one nano each, a millisecond apart: for tests that need many. */
 export async function manyEntries(api: TestApi, accountId: string, count: number): Promise<void> {
-  await api.opened.dependencies.sql.query(
+  await api.opened.dependencies.core.sql.query(
     `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
      select '2026-03-01'::timestamptz + n * interval '1 millisecond', 'many:' || $1::uuid || n, 'charge', $1::uuid, 'revenue',
        case when n % 100 = 0 then 'diem' else 'usd' end, -n, '2026-03-01',

@@ -80,7 +80,7 @@ let temporary: string;
 
 beforeAll(async () => {
   api = await startApi({ routes: [upload, measured, anything, lenient] });
-  temporary = join(api.opened.dependencies.config.dataFolder, 'tmp');
+  temporary = join(api.opened.dependencies.core.config.dataFolder, 'tmp');
 });
 afterAll(() => {
   return api.stop();

@@ -54,7 +54,7 @@ describe('the API', () => {
   let api: TestApi;
   beforeAll(async () => {
     api = await startApi({ routes: [keeping] });
-    api.opened.dependencies.bodyBudget = createBodyBudget(8 * MIB);
+    api.opened.dependencies.limits.bodyBudget = createBodyBudget(8 * MIB);
   });
   afterAll(() => api.stop());
 
@@ -67,7 +67,7 @@ describe('the API', () => {
 
   it('refuses a large body while others are held, serves small ones, and forgets bodies that break off', async () => {
     const sockets = Array.from({ length: 3 }, () => sendHalf(api, 1.4 * MIB));
-    const { bodyBudget } = api.opened.dependencies;
+    const { bodyBudget } = api.opened.dependencies.limits;
     await expect.poll(() => bodyBudget.heldBytes).toBeGreaterThan(5.5 * MIB);
     const refused = await send(MIB);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);

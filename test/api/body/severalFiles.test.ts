@@ -40,7 +40,7 @@ let temporary: string;
 
 beforeAll(async () => {
   api = await startApi({ routes: [spooling] });
-  temporary = join(api.opened.dependencies.config.dataFolder, 'tmp');
+  temporary = join(api.opened.dependencies.core.config.dataFolder, 'tmp');
   stall = measureStall();
 });
 afterAll(() => {

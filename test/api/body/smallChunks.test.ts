@@ -6,10 +6,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
+import { BodyReader } from '../../../api/body/bodyReader.ts';
 import { readRaw } from '../../../api/body/readBody.ts';
 import { readJson } from '../../../api/body/readJson.ts';
 import { readMultipart } from '../../../api/body/readMultipart.ts';
 import { readSpooledJson } from '../../../api/body/spooledJson.ts';
+import { TurnGuard } from '../../../api/server/turnGuard.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -23,14 +25,19 @@ type Read = (request: IncomingMessage) => Promise<unknown>;
 const createFolder = () => Promise.reject(new Error('nothing of this goes to disk'));
 const FIELD = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
 const holding = createBodyBudget(1_000_000_000).open('test');
+const bodyReader = new BodyReader(new TurnGuard());
 const SPOOLED = {
+  bodyReader,
   maxBytes: 1_000_000,
   maxFileBytes: 1_000_000,
   createFolder,
   holding,
   noteSpooled: () => undefined,
 };
-const FORM = { boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding, noteSpooled: () => undefined };
+const FORM = {
+  ...{ bodyReader, boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding },
+  noteSpooled: () => undefined,
+};
 const FILES = { name: 'file', most: 1, maxTotalBytes: 1_000_000 };
 
 interface Reader {
@@ -40,10 +47,13 @@ interface Reader {
 }
 
 const READERS: [string, Reader][] = [
-  ['a raw body', { read: (request) => readRaw(request, { maxBytes: 1_000_000, holding }), start: '' }],
+  [
+    'a raw body',
+    { read: (request) => readRaw(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '' },
+  ],
   [
     'a JSON body',
-    { read: (request) => readJson(request, { maxBytes: 1_000_000, holding }), start: '{"a":"' },
+    { read: (request) => readJson(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '{"a":"' },
   ],
   [
     'a JSON body whose long texts are spooled',

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
+import { BodyReader } from '../../../api/body/bodyReader.ts';
 import { readSpooledJson } from '../../../api/body/spooledJson.ts';
 import { SpooledText } from '../../../api/body/spooledText.ts';
+import { TurnGuard } from '../../../api/server/turnGuard.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -41,6 +43,7 @@ async function read(text: string | Buffer, { pieceBytes = 65_536, maxBytes = 64 
     return folder;
   };
   return await readSpooledJson(sent(text, pieceBytes), {
+    bodyReader: new BodyReader(new TurnGuard()),
     maxBytes,
     maxFileBytes: 25 * MEGABYTE,
     createFolder,

@@ -4,12 +4,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createBodyBudget } from '../../../api/body/bodyBuffer.ts';
+import { BodyReader } from '../../../api/body/bodyReader.ts';
 import { readRaw } from '../../../api/body/readBody.ts';
 import { readMultipart } from '../../../api/body/readMultipart.ts';
 import { drainRequestBody } from '../../../api/server/drainRequestBody.ts';
-import { turnGuard } from '../../../api/server/turnGuard.ts';
+import { TurnGuard } from '../../../api/server/turnGuard.ts';
 
 const CONNECTIONS = 20;
 const LETTERS = 30_000;
@@ -18,32 +19,32 @@ const READ_BYTES = 65_536;
 /** The first, the one that is too many, and that of a connection which its reader has just resumed. */
 const MAX_READS_PER_TURN = 3;
 
+const turnGuard = new TurnGuard();
+// A turn ends with its second chunk: how much it reads does not depend on the pace of the machine.
+turnGuard.maxTurnMs = 0;
+const bodyReader = new BodyReader(turnGuard);
 const holding = createBodyBudget(1_000_000_000).open('test');
 const FORM_START = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
 const form = {
+  bodyReader,
   ...{ boundary: 'B', maxFileBytes: 1_000_000, holding, noteSpooled: () => undefined },
   createFolder: () => Promise.reject(new Error('nothing of this goes to disk')),
   files: { name: 'file', most: 1, maxTotalBytes: 1_000_000 },
 };
 
-const { maxTurnMs } = turnGuard;
-beforeAll(() => {
-  // A turn ends with its second chunk: how much it reads does not depend on the pace of the machine.
-  turnGuard.maxTurnMs = 0;
-});
-afterAll(() => {
-  turnGuard.maxTurnMs = maxTurnMs;
-});
-
 type Read = (request: IncomingMessage) => Promise<unknown>;
 
 const READERS: [string, Read, string][] = [
-  ['a body that is taken by listening', (request) => readRaw(request, { maxBytes: 1e6, holding }), ''],
+  [
+    'a body that is taken by listening',
+    (request) => readRaw(request, { bodyReader, maxBytes: 1e6, holding }),
+    '',
+  ],
   ['a body that is iterated over', (request) => readMultipart(request, form), FORM_START],
   [
     'a body that is thrown away',
     async (request) => {
-      drainRequestBody(request);
+      drainRequestBody(request, turnGuard);
       await once(request, 'end');
     },
     '',

@@ -287,7 +287,7 @@ describe('GET /characters/{slug}/reviews', () => {
 
 describe('the characters table', () => {
   it('follows the file: filled when that has changed, and only then', async () => {
-    const { sql, config } = api.opened.dependencies;
+    const { sql, config } = api.opened.dependencies.core;
     expect(await slugs('')).toBe(DEFAULT);
     expect(await loadCharacters(sql, config.characters)).toBe(false);
     const fewer = config.characters.slice(1, 3);

@@ -358,7 +358,7 @@ describe('a quote without a key, where the catalogue is open', () => {
   });
 
   it('is asked for so many times a minute from one address', async () => {
-    open.opened.dependencies.config.limits.perAddressPerMinute = 1;
+    open.opened.dependencies.core.config.limits.perAddressPerMinute = 1;
     const answers = await Promise.all([quote('a'), quote('a'), quote('a'), quote('a')]);
     expect(answers.map(({ status }) => status)).toContain(429);
     const refused = answers.find(({ status }) => status === 429);

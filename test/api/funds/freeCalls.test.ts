@@ -63,7 +63,10 @@ async function ask(path: string, body: object, headers: Record<string, string> =
 
 it('funds that only holds past their end keep are funds', async () => {
   const { secret, accountId } = await world.api.newKey('INFERENCE');
-  const { sql, ledger } = world.api.opened.dependencies;
+  const {
+    core: { sql },
+    accounts: { ledger },
+  } = world.api.opened.dependencies;
   await grant(sql, {
     operationId: randomUUID(),
     accountId,
@@ -155,7 +158,7 @@ describe('an Idempotency-Key', () => {
   }
 
   async function spentOnJob() {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { secret, accountId, keyId } = await world.api.newKey('INFERENCE');
     const credit = { operationId: randomUUID(), accountId, amount: PRICE, notes: 'test' };
     await grant(sql, { ...credit, currency: 'usd' });
@@ -179,7 +182,7 @@ describe('an Idempotency-Key', () => {
   );
 
   it('of an order of another key of the account lets nothing pass, but for an ADMIN key', async () => {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { name, accountId, keyId } = await spentOnJob();
     await sql.query('update idempotency_keys set key_id = $2 where key = $1', [name, keyId]);
     const other = await world.api.newKey('INFERENCE', { accountId });
@@ -190,7 +193,7 @@ describe('an Idempotency-Key', () => {
 
   it('of an order that was given back lets nothing pass: the repetition would be charged', async () => {
     const { secret, name, queueId } = await spentOnJob();
-    await world.api.opened.dependencies.sql.query(
+    await world.api.opened.dependencies.core.sql.query(
       `update jobs set state = 'failed', failure_code = $2, failure_message = $3, refund_id = charge_id where queue_id = $1`,
       [queueId, GIVEN_BACK.code, GIVEN_BACK.message],
     );
@@ -198,7 +201,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('of a JSON-RPC request lets its replay pass for 24 hours', async () => {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { secret, accountId } = await world.api.newKey('INFERENCE');
     const path = '/crypto/rpc/{network}';
     const name = randomUUID();
@@ -244,7 +247,7 @@ describe('a free model', () => {
 
 describe('funds', () => {
   it('that come in are seen at once, and those that end within seconds', async () => {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { secret: key, accountId } = await world.api.newKey('INFERENCE');
     const order = { url: 'http://127.0.0.1:1/' };
     expect((await ask('/augment/scrape', order, {}, key)).status).toBe(402);
@@ -257,7 +260,7 @@ describe('funds', () => {
   });
 
   it('below the smallest price of a route are none', async () => {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { secret: key, accountId } = await world.api.newKey('INFERENCE');
     const credit = { operationId: randomUUID(), accountId, amount: 9_999_999n, notes: 'test' };
     await grant(sql, { ...credit, currency: 'usd' });

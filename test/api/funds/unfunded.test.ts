@@ -60,7 +60,7 @@ beforeAll(async () => {
     rpc: { networks: { 'ethereum-mainnet': { endpoints: [sourceUrl], allowPrivateNetwork: true } } },
   }));
   // Made by the first who works there: its time of change then tells of every file.
-  await mkdir(world.api.opened.dependencies.folders.root, { recursive: true });
+  await mkdir(world.api.opened.dependencies.providers.folders.root, { recursive: true });
   subscribe('undici:request:create', countRequest);
   for (const name of WORKERS) subscribe(name, countWorker);
 });
@@ -78,7 +78,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 async function childOfEmptyParent(): Promise<string> {
   const { api } = world;
   const parent = await api.newKey('INFERENCE', { limits: { usd: 0n, diem: 0n } });
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const credit = { operationId: randomUUID(), accountId: parent.accountId, amount: 10n ** 9n, notes: 'test' };
   await grant(sql, { ...credit, currency: 'usd' });
   const child = await api.newKey('INFERENCE', { accountId: parent.accountId, parentId: parent.keyId });
@@ -86,7 +86,11 @@ async function childOfEmptyParent(): Promise<string> {
 }
 
 async function traces() {
-  const { folders, storage, sql } = world.api.opened.dependencies;
+  const {
+    core: { sql },
+    jobs: { storage },
+    providers: { folders },
+  } = world.api.opened.dependencies;
   const { objects } = await storage.list('');
   const { rows } = await sql.query(
     'select (select count(*) from operations)::integer as operations, (select count(*) from jobs)::integer as jobs',

@@ -15,8 +15,8 @@ it.each([
   ['', '127.0.0.1', false],
 ])('%s and %s are the same caller: %s', async (one, other, same) => {
   const route = { path: randomUUID(), perMinute: 1 };
-  await limitAddress({ limits }, one, route);
-  const second = limitAddress({ limits }, other, route).then(
+  await limitAddress(limits, one, route);
+  const second = limitAddress(limits, other, route).then(
     () => 'admitted',
     (error: unknown) => (error as { code: string }).code,
   );

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const base64 = CARD.toString('base64');
-const folders = () => readdirSync(join(world.api.opened.dependencies.config.dataFolder, 'tmp'));
+const folders = () => readdirSync(join(world.api.opened.dependencies.core.config.dataFolder, 'tmp'));
 
 async function charged(work: () => Promise<Response>) {
   const before = await world.spent();

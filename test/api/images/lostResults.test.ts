@@ -25,7 +25,7 @@ const TOO_MUCH = 100;
 /** Takes every place of the account until the work is done. */
 async function withoutPlaces<T>(work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
-  const share = world.api.opened.dependencies.accountShares.open(world.accountId);
+  const share = world.api.opened.dependencies.limits.accountShares.open(world.accountId);
   const busy = () => new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()));
   world.imageProvider.next = () => {
     for (let count = 0; count < TOO_MUCH; count += 1)
@@ -40,7 +40,7 @@ async function withoutPlaces<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function countedUsd(): Promise<bigint> {
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const { rows } = await sql.query('select usd::text from refunded_days where account_id = $1', [
     world.accountId,
   ]);
@@ -55,7 +55,7 @@ const ORDERS: [path: string, body: object][] = [
 ];
 
 it.each(ORDERS)('are counted and never billed: %s', async (path, body) => {
-  const { overrides } = world.api.opened.dependencies.config.limits;
+  const { overrides } = world.api.opened.dependencies.core.config.limits;
   const before = await countedUsd();
   for (const refundedPerDay of [100, 0]) {
     overrides[world.accountId] = { refundedPerDay };

@@ -305,7 +305,7 @@ describe('POST /image/upscale', () => {
 });
 
 it('twenty calls a minute and key, whatever the name of the model', async () => {
-  const { limits } = world.api.opened.dependencies;
+  const limits = world.api.opened.dependencies.limits.calls;
   const before = limits.overrideOf;
   limits.overrideOf = () => ({});
   const { secret } = await world.api.newKey('INFERENCE');

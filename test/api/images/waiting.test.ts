@@ -22,12 +22,12 @@ let plain: ImageWork;
 beforeAll(async () => {
   world = await openImageWorld(withStub([...OFFLINE_IMAGES, LOCAL_CUTOUT]));
   const { dependencies } = world.api.opened;
-  plain = dependencies.images;
+  plain = dependencies.providers.images;
   // One account is to find the queue of the process full, not its own.
-  const { limits } = dependencies;
+  const limits = dependencies.limits.calls;
   const { overrideOf } = limits;
   limits.overrideOf = (accountId) => ({ ...overrideOf(accountId), slots: 100 });
-  world.api.opened.dependencies.mediaProviders = studioOnly();
+  world.api.opened.dependencies.providers.mediaProviders = studioOnly();
 });
 afterAll(() => world.api.stop());
 afterEach(() => {
@@ -42,7 +42,7 @@ function studioOnly(): Map<string, MediaProvider> {
   return new Map(['local', 'simulator'].map((entry) => [entry, world.imageProvider]));
 }
 
-const folders = () => readdirSync(join(world.api.opened.dependencies.config.dataFolder, 'tmp'));
+const folders = () => readdirSync(join(world.api.opened.dependencies.core.config.dataFolder, 'tmp'));
 
 const ROUTES: [path: string, body: object, sku: string][] = [
   ['/image/edit', { model: 'local-edit', prompt: 'blur', image }, 'local-edit-image-unit 2000000'],
@@ -133,7 +133,7 @@ describe('where too many pictures are worked on', () => {
       ...order(0),
       () => {
         world.imageProvider.readsAll = false;
-        world.api.opened.dependencies.images = narrowWork();
+        world.api.opened.dependencies.providers.images = narrowWork();
         return world.imageProvider;
       },
     ],
@@ -147,7 +147,7 @@ describe('where too many pictures are worked on', () => {
   it.each(queues)(
     '%s: who waits too long, and who finds no place, is told when to come back and pays nothing',
     async (_name, path, body, open) => {
-      world.api.opened.dependencies.mediaProviders = new Map([['local', open()]]);
+      world.api.opened.dependencies.providers.mediaProviders = new Map([['local', open()]]);
       const before = await world.spent();
       const first = visit(path, body);
       await until('the first is at work', async () => (await world.held()) === 1);

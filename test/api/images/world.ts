@@ -142,11 +142,11 @@ export async function openImageWorld(
   const api = await startApi({ config, ...(environment && { environment }) });
   const imageProvider = new StubImageProvider();
   const { dependencies } = api.opened;
-  dependencies.mediaProviders = new Map([['local', imageProvider]]);
-  dependencies.limits.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 1_000_000 });
+  dependencies.providers.mediaProviders = new Map([['local', imageProvider]]);
+  dependencies.limits.calls.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 1_000_000 });
   const { secret: key, accountId } = await api.newKey('INFERENCE');
   const amount = 10n ** 12n;
-  await grant(dependencies.sql, {
+  await grant(dependencies.core.sql, {
     operationId: randomUUID(),
     accountId,
     currency: 'usd',
@@ -162,14 +162,14 @@ export async function openImageWorld(
       }),
     send: (path, form) => api.call(path, { method: 'POST', key, body: form }),
     async spent() {
-      const { rows } = await dependencies.sql.query(
+      const { rows } = await dependencies.core.sql.query(
         'select sku, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
         [accountId],
       );
       return rows.map(({ sku, amount: nano }) => `${sku} ${nano}`);
     },
     async held() {
-      const { rows } = await dependencies.sql.query(
+      const { rows } = await dependencies.core.sql.query(
         'select count(*)::int as open from holds where account_id = $1',
         [accountId],
       );

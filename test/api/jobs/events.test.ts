@@ -23,7 +23,7 @@ let who: Payer;
 beforeAll(async () => {
   api = await startApi();
   other = await startApi({ environment: api.environment });
-  sql = api.opened.dependencies.sql;
+  sql = api.opened.dependencies.core.sql;
   who = await payer(api);
 });
 afterAll(async () => {
@@ -95,7 +95,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect(told.map(({ id }) => id)).toEqual([2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 21]);
     expect(told.map(({ data }) => data.progress)).toEqual([...Array(6).fill(null), 10, ...Array(4).fill(60)]);
     expect(told.map(({ data }) => data.queue_id)).toEqual(told.map(() => queueId));
-    expect(api.opened.dependencies.jobWatch.open).toBe(0);
+    expect(api.opened.dependencies.jobs.jobWatch.open).toBe(0);
   });
 
   it('says what was charged and what came back, with the ids of the ledger', async () => {
@@ -283,7 +283,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     await stream.ended;
     expect(stream.status).toBe(400);
     expect(JSON.parse(stream.text()).details).toHaveProperty('Last-Event-ID');
-    expect(api.opened.dependencies.jobWatch.open).toBe(0);
+    expect(api.opened.dependencies.jobs.jobWatch.open).toBe(0);
   });
 
   it('an empty Last-Event-ID is none, and HEAD is answered without waiting for the job', async () => {
@@ -293,6 +293,6 @@ describe('GET /jobs/{queue_id}/events', () => {
     stream.cut();
     const head = await api.call(`/jobs/${queueId}/events`, { method: 'HEAD', key: who.secret });
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    await expect.poll(() => api.opened.dependencies.jobWatch.open).toBe(0);
+    await expect.poll(() => api.opened.dependencies.jobs.jobWatch.open).toBe(0);
   });
 });

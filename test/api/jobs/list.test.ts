@@ -28,7 +28,7 @@ const KINDS = [
 
 beforeAll(async () => {
   api = await startApi();
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   who = await payer(api);
   for (let turn = 0; turn < 24; turn += 1) {
     const queueId = await acceptJob(sql, who, KINDS[turn % 3]);
@@ -207,7 +207,7 @@ describe('with 100,000 jobs of the account', () => {
 
   /** The plan of the very statement that the route runs, with the numbers of a run. */
   async function planOf(filters: string): Promise<{ scans: string[]; buffers: number; rows: number }> {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const asked: { text: string; values: unknown[] }[] = [];
     const query = sql.query.bind(sql) as (statement: unknown, ...rest: unknown[]) => unknown;
     const spy = (statement: { text?: string; values?: unknown[] }, ...rest: unknown[]) => {

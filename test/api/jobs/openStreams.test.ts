@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => api?.stop());
 
-const watches = () => api.opened.dependencies.jobWatch;
+const watches = () => api.opened.dependencies.jobs.jobWatch;
 
 async function openMany(payer: Payer, queueId: string, count: number): Promise<EventStream[]> {
   const { secret } = payer;
@@ -26,7 +26,7 @@ async function openMany(payer: Payer, queueId: string, count: number): Promise<E
 
 describe('open streams', () => {
   it('200 at once cost bounded memory, all hear of the end, and give back what they took', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const payers = [who, await payer(api)];
     const jobs = await Promise.all(payers.map((each) => acceptJob(sql, each)));
     for (const job of jobs) await submitJob(sql, job);
@@ -48,7 +48,7 @@ describe('open streams', () => {
   });
 
   it('beyond those of one account are refused in words, and others still get theirs', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const queueId = await acceptJob(sql, who);
     const streams = await openMany(who, queueId, WATCHES_PER_ACCOUNT);
     const refused = await openEvents(api.origin, { queueId, secret: who.secret });
@@ -74,7 +74,7 @@ describe('open streams', () => {
     const open = Array.from({ length: 1_000 }, (_, account) =>
       watches().watch({ queueId: 'q', accountId: `account ${account}` }),
     );
-    const queueId = await acceptJob(api.opened.dependencies.sql, who);
+    const queueId = await acceptJob(api.opened.dependencies.core.sql, who);
     const [refused] = await openMany(who, queueId, 1);
     await refused?.ended;
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([503, '5']);
@@ -102,7 +102,7 @@ describe('open streams', () => {
 
   it('are told to come back when the process stops, and do not hold it up', async () => {
     const second = await startApi({ environment: api.environment });
-    const queueId = await acceptJob(api.opened.dependencies.sql, who);
+    const queueId = await acceptJob(api.opened.dependencies.core.sql, who);
     const stream = await openEvents(second.origin, { queueId, secret: who.secret });
     await expect.poll(() => stream.events().length).toBe(3);
     const stopped = second.stop();
@@ -122,7 +122,7 @@ describe('the telling of a job', () => {
     take(text: string): boolean | Promise<boolean>;
     longestMs?: number;
   }) {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const queueId = await acceptJob(sql, who);
     const story = beginStory(queueId);
     const begun = continueStory(story, await readChanges(sql, { queueId, after: 0 }));
@@ -159,7 +159,7 @@ describe('the telling of a job', () => {
   });
 
   it('goes on when the database did not answer for a while', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     let failures = 0;
     let queue = '';
     const texts: string[] = [];

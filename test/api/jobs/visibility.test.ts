@@ -21,7 +21,7 @@ const jobs = {} as Record<Name, string>;
 
 beforeAll(async () => {
   api = await startApi();
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   owner = await payer(api);
   const { accountId } = owner;
   const keep = (name: Name, { secret, keyId }: { secret: string; keyId: string }) => {
@@ -120,7 +120,7 @@ describe('an Idempotency-Key', () => {
       },
       ...{ modelPrivacy: 'ALL', models: null, keyExpiresAt: null },
     };
-    return claimKey(api.opened.dependencies.sql, { caller, header, route: 'queue', body: { a: 1 } });
+    return claimKey(api.opened.dependencies.core.sql, { caller, header, route: 'queue', body: { a: 1 } });
   };
 
   it('stands for the order of a key and its children, and tells another key nothing of it', async () => {
@@ -143,7 +143,7 @@ describe('GET /api_keys/rate_limits', () => {
   };
 
   it('shows a key what it can still spend: the least of the funds, its own limit and that of its parent', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const usd = (whole: number) => BigInt(whole) * 1_000_000_000n;
     const poor = await payer(api, { usd: usd(50), bundled: usd(3), diem: usd(2) });
     const { accountId } = poor;

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 async function state(): Promise<unknown> {
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const keys = await sql.query(
     `select id, description, key_type, limit_usd, limit_period, model_privacy, expires_at, revoked_at, secret_hash
       from api_keys order by id`,

@@ -25,7 +25,7 @@ const withStatus = (replies: Reply<KeyReply>[], status: number) =>
   replies.filter((reply) => reply.status === status);
 
 async function activeKeys(accountId: string): Promise<number> {
-  const { rows } = await api.opened.dependencies.sql.query<{ active: number }>(
+  const { rows } = await api.opened.dependencies.core.sql.query<{ active: number }>(
     `select count(*)::int as active from api_keys
       where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
     [accountId],
@@ -35,14 +35,14 @@ async function activeKeys(accountId: string): Promise<number> {
 
 /** As if the account's creations so far had been made two minutes ago. */
 async function twoMinutesLater(accountId: string): Promise<void> {
-  await api.opened.dependencies.sql.query(
+  await api.opened.dependencies.core.sql.query(
     `update api_keys set created_at = created_at - interval '2 minutes' where account_id = $1`,
     [accountId],
   );
 }
 
 async function addKeys(accountId: string, count: number): Promise<void> {
-  await api.opened.dependencies.sql.query(
+  await api.opened.dependencies.core.sql.query(
     `insert into api_keys (account_id, secret_hash, key_type, last6, created_at)
       select $1, decode(md5($3 || n) || md5(n || $3), 'hex'), 'INFERENCE', 'abcdef', now() - interval '1 hour'
       from generate_series(1, $2) n`,
@@ -80,7 +80,7 @@ describe('creations per minute', () => {
   it('go on one by one as old ones leave the minute', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     const made = withStatus(await createAtOnce(secret, 20), 200);
-    await api.opened.dependencies.sql.query(
+    await api.opened.dependencies.core.sql.query(
       `update api_keys set created_at = created_at - interval '1 minute' where id = $1`,
       [made[0]?.body.data.id],
     );
@@ -108,7 +108,7 @@ describe('active keys', () => {
     await addKeys(accountId, 499);
     const asked = async () => (await createAtOnce(secret, 1))[0]?.status;
     expect(await asked()).toBe(400);
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const one = `(select id from api_keys where account_id = $1 and last6 = 'abcdef' and revoked_at is null limit 1)`;
     await sql.query(`update api_keys set revoked_at = now() where id = ${one}`, [accountId]);
     expect([await asked(), await asked()]).toEqual([200, 400]);

@@ -173,7 +173,7 @@ describe('rotation', () => {
 
 describe('what a child spends', () => {
   it('counts towards both caps, shows in the usage of both, and comes back to both', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { accountId } = admin;
     const funds = { accountId, currency: 'usd', amount: 9_000_000_000n, notes: 'test' } as const;
     await grant(sql, { ...funds, operationId: randomUUID() });

@@ -111,7 +111,7 @@ describe('GET /api_keys', () => {
   });
 
   it('shows what the ledger booked, rounded half up to four decimals, refunds taken off', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const own = await api.newKey('ADMIN');
     const { accountId } = own;
     const funds = { accountId, currency: 'usd', amount: 9_000_000_000n, notes: 'test' } as const;
@@ -210,7 +210,7 @@ describe('PATCH /api_keys', () => {
   });
 
   it('sets limits that the ledger holds the key to, the highest ones too', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const own = await api.newKey('ADMIN');
     const { accountId } = own;
     const funds = { accountId, currency: 'usd', amount: 9_000_000_000n, notes: 'test' } as const;

@@ -119,7 +119,7 @@ describe('POST /api_keys/{id}/rotate', () => {
   it('leaves no secret in the database', async () => {
     const made = await create(api, admin.secret);
     const { apiKey } = await rotate(made.id);
-    const { rows } = await api.opened.dependencies.sql.query(
+    const { rows } = await api.opened.dependencies.core.sql.query(
       `select row_to_json(s)::text as text from replaced_secrets s
         union all select row_to_json(k)::text from api_keys k union all select row_to_json(e)::text from audit_events e`,
     );

@@ -32,7 +32,9 @@ beforeAll(async () => {
   const first = await startApi(options);
   apis = [first, await startApi({ ...options, environment: first.environment })];
   for (const id of [partner, otherPartner, raised]) {
-    await first.opened.dependencies.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
+    await first.opened.dependencies.core.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [
+      id,
+    ]);
   }
 });
 afterAll(async () => {

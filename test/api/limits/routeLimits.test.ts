@@ -74,7 +74,7 @@ beforeAll(async () => {
     }),
   });
   for (const id of [slow, wide, ...Object.values(busy)]) {
-    await api.opened.dependencies.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
+    await api.opened.dependencies.core.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
   }
 });
 afterAll(() => api.stop());
@@ -100,7 +100,7 @@ describe('requests of routes without a model', () => {
     expect(await refused.json()).toEqual({ error: words, customMessage: words });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('1200');
-    expect(await api.opened.dependencies.limits.limiter.refusals(accountId)).toMatchObject(
+    expect(await api.opened.dependencies.limits.calls.limiter.refusals(accountId)).toMatchObject(
       Array.from({ length: 11 }, () => ({ rateLimitType: 'RPM' })),
     );
   });
@@ -134,7 +134,10 @@ describe('every route with a credential', () => {
   it.each(limited.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s has a window of requests, asked for in one question',
     async (_name, route) => {
-      const { limits, sql } = api.opened.dependencies;
+      const {
+        core: { sql },
+        limits: { calls: limits },
+      } = api.opened.dependencies;
       const credit = { operationId: randomUUID(), accountId: wide, amount: 10n ** 12n, notes: 'test' };
       await grant(sql, { ...credit, currency: 'usd' });
       const key = await keyOf(wide);
@@ -175,7 +178,7 @@ describe('calls in flight', () => {
       const words = 'Rate limit exceeded: at most 3 requests at a time for this account.';
       expect([refused.status, await refused.json()]).toEqual([429, { error: words, customMessage: words }]);
       expect(refused.headers.get('retry-after')).toBe('1');
-      const { limiter } = api.opened.dependencies.limits;
+      const { limiter } = api.opened.dependencies.limits.calls;
       expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'CALLS_IN_FLIGHT' }]);
       const others = post(other);
       await vi.waitFor(() => expect(waiting).toBe(4), { timeout: 60_000 });

@@ -42,7 +42,11 @@ async function openCall(funds: { usd?: bigint; diem?: bigint }, bound = 10_000_0
   const request = { caller, log, expired: false, beforeLoss: () => undefined };
   const terms = { operationId: requestId, bound: both(bound), snapshot: SNAPSHOT, ttlMs: 60_000 };
   warnings.length = 0;
-  return { accountId, requestId, hold: await openHold({ ledger, sql: world.pool }, request, terms) };
+  return {
+    accountId,
+    requestId,
+    hold: await openHold({ core: { sql: world.pool }, accounts: { ledger } }, request, terms),
+  };
 }
 
 const USD = 1_000_000_000n;

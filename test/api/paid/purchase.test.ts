@@ -64,13 +64,13 @@ beforeAll(async () => {
   api = await startApi({ routes: [sold, open] });
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
   const amount = 10n ** 9n;
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   await grant(sql, { operationId: randomUUID(), accountId, currency: 'usd', amount, notes: 'test' });
 });
 afterAll(() => api.stop());
 
 async function rowsOf(table: 'usage_entries' | 'holds'): Promise<number> {
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const { rows } = await sql.query(`select count(*)::int as n from ${table} where account_id = $1`, [
     accountId,
   ]);
@@ -229,7 +229,7 @@ describe('a client that leaves before its answer begins, again and again', () =>
   /** An account of its own that is refunded two of these a day. */
   async function chargesOfLeaving(times: number): Promise<number> {
     const poor = await api.newKey('INFERENCE');
-    const { config, sql } = api.opened.dependencies;
+    const { config, sql } = api.opened.dependencies.core;
     config.limits.overrides[poor.accountId] = { refundedPerDay: 0.01 };
     const operationId = randomUUID();
     const amount = 10n ** 9n;

@@ -188,7 +188,7 @@ it('of random batches the credits, the header, the usage and the ledger agree', 
   const amount = 10n ** 15n;
   const payer: RpcPayer = await newPayer(world, amount);
   const random = numbers(2);
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const charged: number[] = [];
   const wrong: unknown[] = [];
   await each(longRun(500, 10_000), async () => {

@@ -37,7 +37,7 @@ const keyed = (key: string, body: string, more: { network?: string; world?: RpcW
     headers: { 'idempotency-key': key },
     ...(more.network && { network: more.network }),
   });
-const sql = () => first.api.opened.dependencies.sql;
+const sql = () => first.api.opened.dependencies.core.sql;
 
 /** As a process leaves it that dies: the claim stands, and nobody says any more that it lives. */
 async function abandon(key: string): Promise<void> {

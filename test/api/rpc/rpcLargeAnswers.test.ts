@@ -59,7 +59,7 @@ describe('a large answer', () => {
 
   it('of an account that has enough kept is not kept, a small one is', async () => {
     const hoarder = await newPayer(world);
-    await world.api.opened.dependencies.sql.query(
+    await world.api.opened.dependencies.core.sql.query(
       `insert into rpc_answers (account_id, key, digest, owner, leased_until, operation_id, status, body, body_bytes, credits, request_id)
        values ($1, 'much', $2, $3, now(), 'x', 200, '', $4, 20, 'x')`,
       [hoarder.accountId, Buffer.alloc(32), randomUUID(), 64 * 1024 * 1024],

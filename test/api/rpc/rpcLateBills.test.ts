@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   armFailpoints(undefined);
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
   await world.close();
 });
 
@@ -33,11 +33,11 @@ async function post({ key }: RpcPayer, body: string, headers: Record<string, str
 }
 
 const fundsOf = async ({ accountId }: RpcPayer) =>
-  (await balanceOf(world.api.opened.dependencies.sql, accountId))?.usd;
+  (await balanceOf(world.api.opened.dependencies.core.sql, accountId))?.usd;
 
 /** Holds the row of the account from now on, so that nothing can be written of it. */
 async function lockAccount({ accountId }: RpcPayer): Promise<() => Promise<void>> {
-  const client = await world.api.opened.dependencies.sql.connect();
+  const client = await world.api.opened.dependencies.core.sql.connect();
   await client.query('begin');
   await client.query('select from accounts where id = $1 for update', [accountId]);
   return async () => {
@@ -48,7 +48,7 @@ async function lockAccount({ accountId }: RpcPayer): Promise<() => Promise<void>
 
 async function untilSettled(): Promise<void> {
   await until('nothing is in flight', () => world.api.inFlight.count === 0, 20_000);
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const isSettled = async () => (await sql.query('select from holds')).rows.length === 0;
   await until('nothing is held', isSettled, 20_000);
 }

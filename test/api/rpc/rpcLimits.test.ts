@@ -21,8 +21,8 @@ beforeAll(async () => {
   const { environment } = first.api;
   second = await startRpcWorld({ limits: 'published', environment, node: first.node });
   for (const { api } of [first, second]) {
-    api.opened.dependencies.limits.overrideOf = () => ({ failedPer30s: 10 ** 9, ...override });
-    api.opened.dependencies.limits.tierOf = (accountId) => (accountId === staffId ? 'staff' : 'paid');
+    api.opened.dependencies.limits.calls.overrideOf = () => ({ failedPer30s: 10 ** 9, ...override });
+    api.opened.dependencies.limits.calls.tierOf = (accountId) => (accountId === staffId ? 'staff' : 'paid');
   }
 });
 afterAll(async () => {
@@ -150,7 +150,7 @@ it('what the failures of a key refuse is counted in no window of the account, an
   expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 200 });
   expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 429 });
   override = {};
-  const log = await first.api.opened.dependencies.limits.limiter.refusals(payer.accountId);
+  const log = await first.api.opened.dependencies.limits.calls.limiter.refusals(payer.accountId);
   expect(log.map(({ rateLimitType }) => rateLimitType)).toEqual(['RPM', 'FAILED_REQUESTS']);
 });
 

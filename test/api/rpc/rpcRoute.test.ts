@@ -315,5 +315,5 @@ describe('a large result', () => {
 });
 
 it('the books are in order after all of it', async () => {
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
 });

@@ -43,9 +43,9 @@ export async function startRpcWorld(options: RpcWorldOptions = {}): Promise<RpcW
   const api = await startApi({ ...rest, ...(options.upstreams && { config: configured }) });
   const upstreams = plainUpstreams(node.url, networks);
   const { dependencies } = api.opened;
-  if (!options.upstreams) dependencies.rpc = upstreams;
+  if (!options.upstreams) dependencies.providers.rpc = upstreams;
   const plenty = { failedPer30s: 10 ** 9, rpcRequestsPerMinute: 10 ** 9, rpcCreditsPerDay: 10 ** 12 };
-  if (!limits) dependencies.limits.overrideOf = () => plenty;
+  if (!limits) dependencies.limits.calls.overrideOf = () => plenty;
   return {
     ...{ api, node, upstreams },
     async close() {
@@ -60,7 +60,7 @@ export async function newPayer({ api }: RpcWorld, amount = 10n ** 12n): Promise<
   const { secret, keyId, accountId } = await api.newKey('INFERENCE');
   if (amount > 0n) {
     const credit = { operationId: randomUUID(), accountId, currency: 'usd', amount, notes: 'test' } as const;
-    await grant(api.opened.dependencies.sql, credit);
+    await grant(api.opened.dependencies.core.sql, credit);
   }
   return { key: secret, keyId, accountId };
 }
@@ -104,7 +104,7 @@ export interface Booked {
 
 /** What the account has been charged, as its usage history has it. */
 export async function booked({ api }: RpcWorld, { accountId }: RpcPayer): Promise<Booked[]> {
-  const { rows } = await api.opened.dependencies.sql.query<Booked>(
+  const { rows } = await api.opened.dependencies.core.sql.query<Booked>(
     'select sku, units::text, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
     [accountId],
   );

@@ -322,10 +322,10 @@ it('leaves no file behind, however a call ended', async () => {
 it('an account may speak so often a minute, as the kind of model says', async () => {
   const { key } = await world.newAccount();
   const { dependencies } = world.api.opened;
-  const usual = dependencies.limits.overrideOf;
-  dependencies.limits.overrideOf = () => ({});
+  const usual = dependencies.limits.calls.overrideOf;
+  dependencies.limits.calls.overrideOf = () => ({});
   const response = await speak({ input: 'Hi' }, { key });
-  dependencies.limits.overrideOf = usual;
+  dependencies.limits.calls.overrideOf = usual;
   await response.arrayBuffer();
   expect(response.headers.get('x-ratelimit-limit-requests')).toBe('60');
 });

@@ -86,25 +86,25 @@ export async function startSpeechWorld(): Promise<SpeechWorld> {
   const provider = scripted(script, asked);
   const providers = ['openai', 'fal', 'elevenlabs'].map((entry) => [entry, provider] as const);
   Object.assign(dependencies, { mediaProviders: new Map(providers) });
-  dependencies.limits.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 100_000 });
+  dependencies.limits.calls.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 100_000 });
   const newAccount = async (usd = 10n ** 10n) => {
     const { secret, accountId } = await api.newKey('INFERENCE');
     const credit = { operationId: randomUUID(), accountId, currency: 'usd', notes: 'test' } as const;
-    await grant(dependencies.sql, { ...credit, amount: usd });
+    await grant(dependencies.core.sql, { ...credit, amount: usd });
     return { key: secret, accountId };
   };
   const { key, accountId } = await newAccount();
   return {
     ...{ api, key, accountId, script, asked, newAccount },
     async spent(of = accountId) {
-      const { rows } = await dependencies.sql.query(
+      const { rows } = await dependencies.core.sql.query(
         'select sku, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
         [of],
       );
       return rows.map(({ sku, amount }) => `${sku} ${amount}`);
     },
     async held() {
-      return (await dependencies.sql.query('select from holds')).rowCount ?? 0;
+      return (await dependencies.core.sql.query('select from holds')).rowCount ?? 0;
     },
     reset() {
       Object.assign(script, QUIET);

@@ -100,7 +100,7 @@ describe('a recording is transcribed and paid by its decoded length', () => {
   /** A copy of what the provider is handed. */
   function keepSource(): Promise<string> {
     return new Promise((resolve) => {
-      const { mediaProviders } = world.api.opened.dependencies;
+      const { mediaProviders } = world.api.opened.dependencies.providers;
       const provider = mediaProviders.get('openai');
       const transcribe = provider?.transcribe?.bind(provider);
       if (!provider || !transcribe) throw new Error('no provider');
@@ -222,7 +222,7 @@ describe('nothing is charged', () => {
 
 describe('an account that has recordings read and pays for none', () => {
   beforeAll(() => {
-    world.api.opened.dependencies.limits.overrideOf = () => ({});
+    world.api.opened.dependencies.limits.calls.overrideOf = () => ({});
   });
   const spent = (status: number, text: string) =>
     expect([status, text]).toEqual([429, expect.stringContaining('media of this account could not be read')]);

@@ -90,7 +90,7 @@ describe('a cloned voice', () => {
     expect(await speakAs(id, { model: 'tts-listed' })).toMatchObject({
       ...{ status: 400, text: expect.stringContaining('tts-chatterbox-hd') },
     });
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { rows } = await sql.query(
       'select extract(epoch from expires_at - created_at)::integer as life from cloned_voices where id = $1',
       [id],
@@ -104,7 +104,7 @@ describe('a cloned voice', () => {
 
   it('is refused to an account that has as many as it may', async () => {
     const { key, accountId } = await world.newAccount();
-    await world.api.opened.dependencies.sql.query(
+    await world.api.opened.dependencies.core.sql.query(
       `insert into cloned_voices (id, account_id, model_id, service_voice, expires_at)
        select 'vv_' || lpad(to_hex(n), 32, '0'), $1, 'm', 'v', clock_timestamp() + interval '1 day'
          from generate_series(1, $2::integer) as n`,
@@ -132,7 +132,10 @@ describe('the bound of a day', () => {
     // The one that failed, and the one that was refused, are not paid.
     expect(await world.spent(accountId)).toHaveLength(MAX_VOICES_PER_DAY - 1);
     expect(await world.held()).toBe(0);
-    const { sql, limits } = world.api.opened.dependencies;
+    const {
+      core: { sql },
+      limits: { calls: limits },
+    } = world.api.opened.dependencies;
     expect(await limits.limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'RPD' }]);
     await sql.query('update voice_cloning_days set day = day - 1 where account_id = $1', [accountId]);
     expect((await clone({ key })).status).toBe(200);
@@ -143,7 +146,7 @@ describe('the bound of a day', () => {
   });
 
   it('holds of twenty that come at once', async () => {
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { accountId } = await world.newAccount();
     const claims = await Promise.all(Array.from({ length: 20 }, () => claimCloning(sql, accountId)));
     expect(claims.filter(({ isFree }) => isFree)).toHaveLength(MAX_VOICES_PER_DAY);

@@ -22,12 +22,12 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await world.settled();
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
 });
 afterAll(() => world.close());
 
 async function entries(): Promise<{ nano: string; prompt: number; notes: string }[]> {
-  const { rows } = await world.api.opened.dependencies.sql.query(
+  const { rows } = await world.api.opened.dependencies.core.sql.query(
     `select amount_nano::text as nano, prompt_tokens::int as prompt, notes
        from usage_entries where account_id = $1 order by id`,
     [world.accountId],

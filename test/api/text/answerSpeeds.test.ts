@@ -123,7 +123,7 @@ describe('a stream that is left while its model reasons unseen', () => {
     }
     away.abort();
     await world.settled();
-    const { rows } = await world.api.opened.dependencies.sql.query(
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
       'select completion_tokens::int as tokens from usage_entries where account_id = $1 order by id desc limit 1',
       [world.accountId],
     );

@@ -52,14 +52,14 @@ beforeEach(async () => {
 async function newPayer(amount: bigint): Promise<{ key: string; accountId: string; keyId: string }> {
   const { secret: key, accountId, keyId } = await world.api.newKey('INFERENCE');
   const credit = { operationId: randomUUID(), accountId, currency: 'usd', amount, notes: 'test' } as const;
-  await grant(world.api.opened.dependencies.sql, credit);
+  await grant(world.api.opened.dependencies.core.sql, credit);
   return { key, accountId, keyId };
 }
 
 const perMinute = (type: 'RPM' | 'TPM', subject: string) => {
   return { type, subject, limit: 1e9, cost: 0, windowMs: MINUTE_MS } as const;
 };
-const limiter = () => world.api.opened.dependencies.limits.limiter;
+const limiter = () => world.api.opened.dependencies.limits.calls.limiter;
 
 const PLENTY = 10n ** 12n;
 const fallbacks = (...models: string[]) => ({ fallbacks: models.map((model) => ({ model })) });
@@ -81,7 +81,7 @@ describe('a fallback', () => {
   it('whose budget of failures is used up is passed over, and the client told why the first failed', async () => {
     const { key, accountId, keyId } = await newPayer(PLENTY);
     const spent = { type: 'FAILED_REQUESTS', subject: `${keyId}:gpt-second`, limit: 50, cost: 0 } as const;
-    const { limits } = world.api.opened.dependencies;
+    const limits = world.api.opened.dependencies.limits.calls;
     const { overrideOf } = limits;
     limits.overrideOf = () => ({});
     try {
@@ -115,7 +115,7 @@ describe('a fallback', () => {
     const response = await world.chat(asked, { key });
     expect(await answeredBy(response)).toEqual([200, 'gpt-third']);
     await world.settled();
-    const { rows } = await world.api.opened.dependencies.sql.query(
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
       'select sku from usage_entries where account_id = $1',
       [accountId],
     );

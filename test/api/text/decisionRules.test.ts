@@ -8,7 +8,7 @@ beforeAll(async () => {
   world = await startDecisionWorld();
   // The longest bodies are as many tokens as a minute allows.
   const plenty = { tokensPerMinute: 1_000_000_000, failedPer30s: 1_000_000 };
-  world.api.opened.dependencies.limits.overrideOf = () => plenty;
+  world.api.opened.dependencies.limits.calls.overrideOf = () => plenty;
   world.stub.otherwise = { alternatives: { yes: 0.5, A: 0.5, '0': 0.5 } };
 });
 

@@ -60,7 +60,7 @@ export async function startDecisionWorld(): Promise<DecisionWorld> {
     return { ...config, secret, providers, models, modelCatalogue: createCatalogue(models) };
   };
   const world = await startTextWorld(more);
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   return {
     ...world,
     anthropic,

@@ -210,7 +210,7 @@ describe('money', () => {
       ...script,
       alternatives: { A: 0.5, '1': 0.5, yes: 1 },
     }));
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const balance = async () => (await balanceOf(sql, world.accountId))?.usd ?? 0n;
     const before = await balance();
     const response = await world.decide({ questions: { broken: BROKEN, team: TEAM, urgency: URGENCY } });

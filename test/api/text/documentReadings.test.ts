@@ -22,9 +22,13 @@ let payer: { secret: string; accountId: string };
 beforeAll(async () => {
   world = await startTextWorld();
   const { dependencies } = world.api.opened;
-  dependencies.limits.overrideOf = () => ({ requestsPerMinute: 10_000 });
-  shipped = dependencies.documents;
-  stubborn = createDocumentReader({ workFolders: dependencies.folders, childPath: CHILD, timeoutMs: 1_000 });
+  dependencies.limits.calls.overrideOf = () => ({ requestsPerMinute: 10_000 });
+  shipped = dependencies.providers.documents;
+  stubborn = createDocumentReader({
+    workFolders: dependencies.providers.folders,
+    childPath: CHILD,
+    timeoutMs: 1_000,
+  });
 });
 afterAll(async () => {
   stubborn.close();
@@ -34,7 +38,7 @@ afterAll(async () => {
 function readWith(reader: DocumentReader): void {
   const { dependencies } = world.api.opened;
   read = [];
-  dependencies.documents = {
+  dependencies.providers.documents = {
     async read(document, options) {
       read.push({ filename: document.filename, heldNano: await heldOf(payer.accountId) });
       return await reader.read(document, options);
@@ -44,7 +48,7 @@ function readWith(reader: DocumentReader): void {
 }
 
 async function heldOf(accountId: string): Promise<bigint> {
-  const { rows } = await world.api.opened.dependencies.sql.query(
+  const { rows } = await world.api.opened.dependencies.core.sql.query(
     'select coalesce(sum(usd_held), 0)::text as held from accounts where id = $1',
     [accountId],
   );
@@ -55,7 +59,7 @@ async function newPayer(amount: bigint): Promise<void> {
   payer = await world.api.newKey('INFERENCE');
   if (amount === 0n) return;
   const credit = { operationId: randomUUID(), accountId: payer.accountId, currency: 'usd', amount } as const;
-  await grant(world.api.opened.dependencies.sql, { ...credit, notes: 'test' });
+  await grant(world.api.opened.dependencies.core.sql, { ...credit, notes: 'test' });
 }
 
 function ask(bytes: Buffer, filename: string, more: object = {}) {
@@ -95,7 +99,7 @@ describe('a document in a chat', () => {
     expect([response.status, read]).toEqual([200, [{ filename: 'a.docx', heldNano: CENT }]]);
     const { id } = (await response.json()) as { id: string };
     await world.settled();
-    const { rows } = await world.api.opened.dependencies.sql.query(
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
       'select request_id from usage_entries where account_id = $1',
       [payer.accountId],
     );

@@ -48,7 +48,7 @@ describe('a request for more numbers than may be is refused before anything is h
       400,
       { error: 'Invalid request parameters', details: { [field]: { _errors: [message] } } },
     ]);
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const { rows } = await sql.query('select * from holds where account_id = $1', [world.accountId]);
     expect(rows).toEqual([]);
   });

@@ -92,7 +92,7 @@ describe('a request', () => {
 describe('a process that holds as much as it may', () => {
   const one = () => ({ messages: [says(picture('/picture'))] });
   const open = (bytes: number) => {
-    world.api.opened.dependencies.heldBytes = createMediaBudget({
+    world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
       maxBytes: bytes,
       maxAccountBytes: 2 ** 30,
     });
@@ -144,10 +144,10 @@ describe('a process that holds as much as it may', () => {
 });
 
 it('refuses an account whose media fill its share of the memory, and passes on those of another', async () => {
-  world.api.opened.dependencies.heldBytes = createMediaBudget({
+  world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
     ...{ maxBytes: 4 * PICTURE.length, maxAccountBytes: 2 * PICTURE.length },
   });
-  const { heldBytes, limits } = world.api.opened.dependencies;
+  const { heldBytes, calls: limits } = world.api.opened.dependencies.limits;
   const first = world.chat({ messages: [says(picture('/picture'), picture('/slow'))] });
   await vi.waitFor(() => expect([heldBytes.heldBytes, late.length]).toEqual([PICTURE.length, 1]), {
     timeout: 60_000,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const bills = async () => {
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const { rows } = await sql.query<{ count: number }>(
     `select count(*)::int as count from transfers where account_id = $1 and kind = 'charge'`,
     [world.accountId],
@@ -49,7 +49,7 @@ it('whoever leaves long before the end of a whole answer pays for all that the s
   try {
     patient.stub.next = [{ delayMs: DRAIN_MS + 1_500 }];
     await patient.chat({}, { signal: AbortSignal.timeout(300) }).catch(() => undefined);
-    const { sql } = patient.api.opened.dependencies;
+    const { sql } = patient.api.opened.dependencies.core;
     const made = async () => {
       const { rows } = await sql.query<{ tokens: string }>(
         'select completion_tokens::text as tokens from usage_entries where account_id = $1',

@@ -67,7 +67,7 @@ afterAll(() => world.close());
 
 /** Holds the row of the account from now on, so that nothing can be written of it. */
 async function lockAccount(): Promise<() => Promise<void>> {
-  const client = await world.api.opened.dependencies.sql.connect();
+  const client = await world.api.opened.dependencies.core.sql.connect();
   await client.query('begin');
   await client.query('select from accounts where id = $1 for update', [world.accountId]);
   return async () => {
@@ -77,7 +77,7 @@ async function lockAccount(): Promise<() => Promise<void>> {
 }
 
 async function funds(): Promise<bigint | undefined> {
-  return (await balanceOf(world.api.opened.dependencies.sql, world.accountId))?.usd;
+  return (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd;
 }
 
 const QUESTIONS = { broken: { type: 'noul', instructions: 'Is it broken?' } };
@@ -138,7 +138,7 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
     expect((await inTime.answer).status).toBe(200);
     await world.settled();
     expect(await funds()).toBeLessThan(before ?? 0n);
-    expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+    expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
   });
 });
 
@@ -154,10 +154,10 @@ it('gives back what was taken where the deadline passes between the bill and the
     armFailpoints(undefined);
   }
   expect(await funds()).toBe(before);
-  const { rows } = await world.api.opened.dependencies.sql.query(
+  const { rows } = await world.api.opened.dependencies.core.sql.query(
     `select kind from transfers where account_id = $1 order by id desc limit 2`,
     [world.accountId],
   );
   expect(rows).toEqual([{ kind: 'refund' }, { kind: 'charge' }]);
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
 });

@@ -47,14 +47,14 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.settled();
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
   await world.close();
 });
 
 /** The newest entry of the account. */
 async function lastEntry() {
   await world.settled();
-  const { rows } = await world.api.opened.dependencies.sql.query(
+  const { rows } = await world.api.opened.dependencies.core.sql.query(
     `select request_id, amount_nano::text as nano, prompt_tokens::int as prompt, completion_tokens::int as completion, notes
        from usage_entries where account_id = $1 order by id desc limit 1`,
     [world.accountId],
@@ -63,7 +63,7 @@ async function lastEntry() {
 }
 
 async function entryCount(): Promise<number> {
-  const { rows } = await world.api.opened.dependencies.sql.query(
+  const { rows } = await world.api.opened.dependencies.core.sql.query(
     'select count(*)::int as count from usage_entries where account_id = $1',
     [world.accountId],
   );

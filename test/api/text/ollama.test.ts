@@ -51,7 +51,7 @@ beforeAll(async () => {
   const rich = await api.newKey('INFERENCE');
   key = rich.secret;
   const { accountId } = rich;
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   await grant(sql, {
     operationId: randomUUID(),
     accountId,
@@ -134,7 +134,7 @@ describe('a chat', () => {
         },
       ]);
     }
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { rows: transfers } = await sql.query("select * from transfers where kind <> 'grant'");
     const { rows: holds } = await sql.query('select * from holds');
     expect([transfers, holds]).toEqual([[], []]);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   api = await startApi();
   const key = await api.newKey('INFERENCE');
   accountId = key.accountId;
-  await grant(api.opened.dependencies.sql, {
+  await grant(api.opened.dependencies.core.sql, {
     operationId: randomUUID(),
     accountId,
     currency: 'usd',
@@ -128,7 +128,7 @@ describe('the books', () => {
       cost: { usd: number };
       usage: Record<string, number>;
     };
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { rows } = await sql.query(
       'select sku, amount_nano::text as amount, prompt_tokens, completion_tokens from usage_entries where account_id = $1 and request_id = $2',
       [accountId, body.id],
@@ -144,7 +144,7 @@ describe('the books', () => {
   });
 
   it('have no hold left', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { rows } = await sql.query('select count(*)::int as open from holds');
     expect(rows).toEqual([{ open: 0 }]);
   });

@@ -31,7 +31,7 @@ const told = (status: number, headers: Record<string, string> = {}, more: object
 
 async function keyOf(more: Parameters<TextWorld['api']['newKey']>[1], credit = 0n): Promise<string> {
   const { secret, accountId } = await world.api.newKey('INFERENCE', more);
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const of = { operationId: randomUUID(), accountId, currency: 'usd', notes: 'test' } as const;
   if (credit > 0n) await grant(sql, { ...of, amount: credit });
   return secret;
@@ -177,7 +177,7 @@ describe('the SDK by itself', () => {
     await world.settled();
     const entry = await world.entryOf(answer.id);
     expect(entry?.amountNano).toBe(BigInt(Math.round(answer.cost.usd * 1e9)));
-    const { rows } = await world.api.opened.dependencies.sql.query(
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
       'select count(*)::int as entries from usage_entries where account_id = $1 and request_id = $2',
       [world.accountId, answer.id],
     );

@@ -14,12 +14,13 @@ beforeAll(async () => {
   world = await startTextWorld();
 });
 afterAll(async () => {
-  expect(await checkLedger(world.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
   await world.close();
 });
 
 async function spentBy(act: () => Promise<unknown>): Promise<bigint> {
-  const funds = async () => (await balanceOf(world.api.opened.dependencies.sql, world.accountId))?.usd ?? 0n;
+  const funds = async () =>
+    (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
   const before = await funds();
   await act();
   await world.settled();

@@ -76,7 +76,7 @@ export async function startTextWorld(
         modelCatalogue: createCatalogue([...config.models, ...models]),
       }),
   });
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const { secret: key, accountId } = await api.newKey('INFERENCE');
   const operationId = randomUUID();
   await grant(sql, { operationId, accountId, currency: 'usd', amount: 10n ** 12n, notes: 'test' });
@@ -85,7 +85,7 @@ export async function startTextWorld(
 
 function worldOf(opened: Pick<TextWorld, 'api' | 'stub' | 'second' | 'key' | 'accountId'>): TextWorld {
   const { api, stub, second, key, accountId } = opened;
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   return {
     ...opened,
     chat: (body, init = {}) =>

@@ -229,7 +229,7 @@ describe('a fallback', () => {
       expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'gpt-second']);
       expect(text).toContain('"model":"gpt-second"');
       await world.settled();
-      const { rows } = await world.api.opened.dependencies.sql.query(
+      const { rows } = await world.api.opened.dependencies.core.sql.query(
         'select sku, prompt_tokens from usage_entries where account_id = $1 order by id desc limit 1',
         [world.accountId],
       );
@@ -258,7 +258,8 @@ describe('a fallback', () => {
 
 it('a service that counts more than could be held is paid as far as funds reach, and the client is told that', async () => {
   await heal();
-  const funds = async () => (await balanceOf(world.api.opened.dependencies.sql, world.accountId))?.usd ?? 0n;
+  const funds = async () =>
+    (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
   const before = await funds();
   // 90,000 USD at 1 USD per million.
   world.stub.next = [{ ...WORDS, ...usage(90_000_000_000, 5) }];

@@ -88,7 +88,7 @@ describe('signing in', () => {
     const call = async () =>
       (await world.api.call('/jobs', { headers: { 'sign-in-with-x': await wallet.header() } })).status;
     expect(await call()).toBe(200);
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     await sql.query(`update accounts set status = 'suspended' where id = $1`, [wallet.accountId]);
     await expect.poll(call, { timeout: 4_000, interval: 10 }).toBe(401);
   });
@@ -108,7 +108,7 @@ describe('paying', () => {
   it('at the head of a stream it is what the hold leaves', async () => {
     const wallet = await world.wallet(TEN_USD);
     const { accountId } = wallet;
-    const { sql } = world.api.opened.dependencies;
+    const { sql } = world.api.opened.dependencies.core;
     const response = await world.chatAs(wallet, { stream: true, max_tokens: 1_000 });
     expect(response.status).toBe(200);
     await response.text();
@@ -155,7 +155,7 @@ describe('paying', () => {
 
 it('jobs of a wallet are its own: listed, shown and told to it, and to no other wallet', async () => {
   const [owner, other] = [await world.wallet(TEN_USD), await world.wallet(TEN_USD)];
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   const queueId = await acceptJob(sql, { accountId: owner.accountId, keyId: null });
   const call = async (wallet: TestWallet, path: string) =>
     await world.api.call(path, { headers: { 'sign-in-with-x': await wallet.header() } });

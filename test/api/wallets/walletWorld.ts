@@ -32,7 +32,7 @@ export async function startWalletWorld(
   more: (config: Config) => Config = (config) => config,
 ): Promise<WalletWorld> {
   const world = await startTextWorld(more);
-  const { sql } = world.api.opened.dependencies;
+  const { sql } = world.api.opened.dependencies.core;
   welcomeWallets(world.api);
   return {
     ...world,
@@ -53,7 +53,10 @@ export async function startWalletWorld(
 
 /** Lets them sign in here, and pay on one network. */
 export function welcomeWallets({ opened, origin }: TestApi): void {
-  const { config, payments } = opened.dependencies;
+  const {
+    core: { config },
+    accounts: { payments },
+  } = opened.dependencies;
   // The x402 libraries sign nothing for an address other than the one that answers.
   config.publicUrl = origin;
   (payments as Map<string, PaymentNetwork>).set(BASE_MAINNET, baseOffer());
@@ -65,7 +68,7 @@ export async function newWallet(
   nanoUsd = 0n,
   chain?: string,
 ): Promise<TestWallet> {
-  const { sql } = opened.dependencies;
+  const { sql } = opened.dependencies.core;
   const account = privateKeyToAccount(generatePrivateKey());
   const ofKey = toWallet(account.address);
   if (!ofKey) throw new Error('no wallet');

@@ -53,7 +53,7 @@ it('a wallet without an account gets a key; what the wallet spends is what the k
     { actor: wallet.account.address.toLowerCase(), action: 'key.create', targetId: made.body.data.id },
   ]);
   const { accountId } = wallet;
-  await world.api.opened.dependencies.sql.query(
+  await world.api.opened.dependencies.core.sql.query(
     `select * from ledger_post($1, 'grant', $2, 'usd', $3, '{}')`,
     [`grant ${accountId}`, accountId, 10n ** 10n],
   );
@@ -146,7 +146,7 @@ it('what is wrong is named', async () => {
 
 it('what a wallet signs says in words what it does, for which domain and for how long', async () => {
   const token = await newToken();
-  const { publicUrl } = world.api.opened.dependencies.config;
+  const { publicUrl } = world.api.opened.dependencies.core.config;
   const { host } = new URL(publicUrl);
   expect(token.split('\n')[0]).toBe(`${host} wants you to create an API key with your wallet.`);
   expect(token).toContain(
@@ -161,7 +161,7 @@ it('with an address it is a whole EIP-4361 message, also of Solana, and makes th
   const wallet = await world.wallet();
   const { address } = wallet.account;
   const token = await newToken(`?address=${address.toLowerCase()}&apiKeyType=INFERENCE`);
-  const { publicUrl } = world.api.opened.dependencies.config;
+  const { publicUrl } = world.api.opened.dependencies.core.config;
   expect(parseSignInText(token)).toMatchObject({
     ...{ family: 'evm', address, domain: new URL(publicUrl).host },
     uri: `${publicUrl}/api/v1${PATH}`,

@@ -38,7 +38,11 @@ beforeAll(async () => {
   const ofDeaf = { ...environment, ...paidEnvironment(through([deaf.url])) };
   apis = { api: await startApi({ environment }), waiting: await startApi({ environment: ofDeaf }) };
   const { dependencies } = apis.api.opened;
-  dependencies.topUps = createTopUpService({ ...dependencies, settleWaitMs: SETTLE_WAIT_MS });
+  dependencies.accounts.topUps = createTopUpService({
+    ...dependencies.core,
+    ...dependencies.jobs,
+    settleWaitMs: SETTLE_WAIT_MS,
+  });
   const signed = await signedOn(chain);
   deaf.fail('hangs');
   const answer = present(signed, apis.waiting);
@@ -77,7 +81,7 @@ async function present(signed: Signed, api = apis.api): Promise<Told> {
 }
 
 async function rowsOf({ payer }: Signed): Promise<number> {
-  const { sql } = apis.api.opened.dependencies;
+  const { sql } = apis.api.opened.dependencies.core;
   const { rowCount } = await sql.query('select from top_ups where payer = $1', [payer.address.toLowerCase()]);
   return rowCount ?? 0;
 }
@@ -166,7 +170,11 @@ it('a payment that is not deep enough in time is told as pending with its transa
 async function presentUntilSent() {
   for (let settleWaitMs = SETTLE_WAIT_MS; ; settleWaitMs *= 4) {
     const { dependencies } = apis.api.opened;
-    dependencies.topUps = createTopUpService({ ...dependencies, settleWaitMs });
+    dependencies.accounts.topUps = createTopUpService({
+      ...dependencies.core,
+      ...dependencies.jobs,
+      settleWaitMs,
+    });
     const signed = await signedOn(chain);
     const { status, retryAfter, body } = await present(signed);
     expect([status, retryAfter]).toEqual([504, '2']);

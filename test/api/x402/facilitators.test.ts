@@ -74,7 +74,7 @@ describe('a facilitator', () => {
       lied.push(told);
       // The next payment is another lie: this one must have been told.
       const payer = told.signed.payer.address.toLowerCase();
-      const { sql } = api.opened.dependencies;
+      const { sql } = api.opened.dependencies.core;
       const stateOf = async () =>
         (await sql.query<{ state: string }>('select state from top_ups where payer = $1', [payer])).rows[0]
           ?.state;
@@ -86,7 +86,7 @@ describe('a facilitator', () => {
       // Refused, or looked for once more.
       expect([402, 504], fault).toContain((await answer).status);
     }
-    const { rows } = await api.opened.dependencies.sql.query<{ state: string }>(
+    const { rows } = await api.opened.dependencies.core.sql.query<{ state: string }>(
       'select state from top_ups where payer = any ($1) group by state',
       [lied.map(({ signed }) => signed.payer.address.toLowerCase())],
     );

@@ -44,11 +44,11 @@ beforeAll(async () => {
   const config = { limits, x402: { networks: [...x402.networks, entry] } };
   Object.assign(environment, paidEnvironment(config), { SOLANA_FEE_KEY: solana.feeKey.secret });
   api = await startApi({ environment });
-  api.opened.dependencies.config.publicUrl = PUBLIC;
+  api.opened.dependencies.core.config.publicUrl = PUBLIC;
   const signed = await signedOn(chain);
   const other = await signedOn(chain);
   const payload = payloadOf(signed);
-  const accepted = await api.opened.dependencies.payments.get(chain.network)?.offer('10000000');
+  const accepted = await api.opened.dependencies.accounts.payments.get(chain.network)?.offer('10000000');
   second = {
     x402Version: 2,
     resource: { url: `${PUBLIC}/api/v1${PATH}` },
@@ -105,7 +105,7 @@ it('hundreds of payments on EVM with one field changed', async () => {
 
 it('every violation of the scheme on Solana, in both envelopes', async () => {
   const { network } = solana.settings;
-  const accepted = await api.opened.dependencies.payments.get(network)?.offer('6000000');
+  const accepted = await api.opened.dependencies.accounts.payments.get(network)?.offer('6000000');
   const answers = [];
   // One is too long for any header, and is not read at all.
   const rows = BENDS.filter(([name]) => name !== 'a megabyte');
@@ -133,7 +133,10 @@ it.each(ODD_ENCODINGS)('a good payment %s', async (_name, write) => {
 it('nothing was handed in, nothing written down, and no workflow started but for the one that is good', async () => {
   expect(node.calls.get('eth_sendRawTransaction') ?? 0).toBe(0);
   expect(await chain.balanceOf(PAYEE)).toBe(0n);
-  const { sql, temporal } = api.opened.dependencies;
+  const {
+    core: { sql },
+    jobs: { temporal },
+  } = api.opened.dependencies;
   const { rows } = await sql.query(
     `select (select count(*)::int from top_ups) as top_ups, (select count(*)::int from transfers) as transfers,
             (select count(*)::int from accounts) as accounts`,

@@ -33,7 +33,7 @@ beforeAll(async () => {
     }),
   });
   network = scriptedNetwork();
-  (api.opened.dependencies.payments as Map<string, unknown>).set(NETWORK, network);
+  (api.opened.dependencies.accounts.payments as Map<string, unknown>).set(NETWORK, network);
 });
 afterAll(() => api.stop());
 beforeEach(() => network.play({}));
@@ -43,7 +43,7 @@ async function paymentOf({ address }: SigningWallet): Promise<string> {
   const payer = toWallet(address);
   if (!payer) throw new Error('no wallet');
   const payment = somePayment({ payer });
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   await recordTopUp(sql, { payment, decimals: 6, requestId: 'r' });
   await creditTopUp(sql, { paymentId: paymentIdOf(payment), units: payment.amount, transaction: '0x1' });
   return encode({ x402Version: 1, scheme: 'exact', network: NETWORK, payload: { payment } });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   worker = await spawnWorker({ environment });
   apis = [await startApi({ environment }), await startApi({ environment })];
   // The published packages sign nothing for an address other than the one that answers.
-  for (const { opened, origin } of apis) opened.dependencies.config.publicUrl = origin;
+  for (const { opened, origin } of apis) opened.dependencies.core.config.publicUrl = origin;
 });
 afterAll(async () => {
   await Promise.all((apis ?? []).map((api) => api.stop()));
@@ -169,7 +169,8 @@ it('a payment presented by many at once, to two APIs, moves once and is credited
 
 it('a payment that the nodes cannot be asked about, or disagree about, is not taken', async () => {
   const header = await signedHeader(await newPayer(20n));
-  const rowsOf = async () => (await apis[0].opened.dependencies.sql.query('select from top_ups')).rowCount;
+  const rowsOf = async () =>
+    (await apis[0].opened.dependencies.core.sql.query('select from top_ups')).rowCount;
   const before = await rowsOf();
   const [first, second] = world.nodes as [SolanaNode, SolanaNode];
   second.disturb = (_body, response) => {
@@ -228,7 +229,7 @@ it('a payment that the network lost is over with its time: nothing moved, nothin
 });
 
 it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
-  const { sql } = apis[0].opened.dependencies;
+  const { sql } = apis[0].opened.dependencies.core;
   expect(await checkLedger(sql)).toEqual([]);
   const { rows } = await sql.query<{ units: string; nano: string }>(
     `select (select sum(credited_units) from top_ups)::text as units,

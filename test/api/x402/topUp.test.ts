@@ -55,7 +55,7 @@ beforeAll(async () => {
   worker = await spawnWorker({ environment });
   apis = [await startApi({ environment }), await startApi({ environment })];
   // The published packages sign nothing for an address other than the one that answers.
-  for (const { opened, origin } of apis) opened.dependencies.config.publicUrl = origin;
+  for (const { opened, origin } of apis) opened.dependencies.core.config.publicUrl = origin;
 });
 afterAll(async () => {
   await Promise.all(apis.map((api) => api.stop()));
@@ -77,7 +77,7 @@ function pay(signed: Signed, name: string = PAYMENT_HEADERS[0]): Promise<Respons
 async function balance({ payer }: Signed): Promise<bigint> {
   const wallet = toWallet(payer.address);
   if (!wallet) throw new Error('no wallet');
-  return (await balanceOf(apis[0].opened.dependencies.sql, walletAccountId(wallet)))?.usd ?? 0n;
+  return (await balanceOf(apis[0].opened.dependencies.core.sql, walletAccountId(wallet)))?.usd ?? 0n;
 }
 
 const NANO_PER_UNIT = 1_000n;
@@ -133,7 +133,7 @@ describe('POST /x402/top-up', () => {
   });
 
   it('takes no further payment of a wallet of which too many are open, and says when to come again', async () => {
-    const { sql } = apis[0].opened.dependencies;
+    const { sql } = apis[0].opened.dependencies.core;
     const signed = await signedOn(chain);
     const payer = toWallet(signed.payer.address);
     if (!payer) throw new Error('no wallet');
@@ -154,7 +154,7 @@ describe('POST /x402/top-up', () => {
     const used = new PaymentRefused('PAYMENT_VERIFICATION_FAILED', 'used', { reason: 'used' });
     network.play({ verify: used, findFirst: new UsedBefore('no event says where') });
     const presentation = { network, payment: somePayment(), requestId: '0'.repeat(32) };
-    const presented = apis[0].opened.dependencies.topUps.present({
+    const presented = apis[0].opened.dependencies.accounts.topUps.present({
       ...presentation,
       stopping: new AbortController().signal,
     });
@@ -162,7 +162,7 @@ describe('POST /x402/top-up', () => {
   });
 
   it('reserves fees of payments without a credit up to the budget of the day, and gives back those of refusals', async () => {
-    const { sql } = apis[0].opened.dependencies;
+    const { sql } = apis[0].opened.dependencies.core;
     const network = 'eip155:31337';
     const [one, two] = [somePayment({ network }), somePayment({ network })];
     for (const payment of [one, two])
@@ -190,7 +190,7 @@ describe('POST /x402/top-up', () => {
   });
 
   it('takes no further payment of a wallet of which three cost a fee today and moved nothing', async () => {
-    const { sql } = apis[0].opened.dependencies;
+    const { sql } = apis[0].opened.dependencies.core;
     const signed = await signedOn(chain);
     const payer = toWallet(signed.payer.address);
     if (!payer) throw new Error('no wallet');
@@ -245,9 +245,10 @@ describe('POST /x402/top-up', () => {
       error: 'PAYMENT_VERIFICATION_FAILED',
       message: expect.any(String),
     });
-    const { rows } = await apis[0].opened.dependencies.sql.query('select from top_ups where payer = $1', [
-      payer.address.toLowerCase(),
-    ]);
+    const { rows } = await apis[0].opened.dependencies.core.sql.query(
+      'select from top_ups where payer = $1',
+      [payer.address.toLowerCase()],
+    );
     expect(rows.length).toBe(0);
   });
 
@@ -324,7 +325,7 @@ describe('POST /x402/top-up', () => {
       const response = await post({ 'PAYMENT-SIGNATURE': headerOf(chain, signed) }, api);
       expect(response.status).toBe(503);
       expect(await response.json()).toMatchObject({ error: expect.stringContaining('same payment again') });
-      const { rows } = await api.opened.dependencies.sql.query('select from top_ups where payer = $1', [
+      const { rows } = await api.opened.dependencies.core.sql.query('select from top_ups where payer = $1', [
         signed.payer.address.toLowerCase(),
       ]);
       expect(rows.length).toBe(0);
@@ -366,7 +367,7 @@ describe(`one authorization posted ${POSTS} times in parallel`, () => {
   );
 
   it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
-    const { sql } = apis[0].opened.dependencies;
+    const { sql } = apis[0].opened.dependencies.core;
     expect(await checkLedger(sql)).toEqual([]);
     const { rows } = await sql.query<{ units: string }>(
       'select sum(credited_units)::text as units from top_ups',

@@ -24,8 +24,8 @@ describe('a payment that is not credited', () => {
     'and is %s is told as pending with its transaction: 504 to who brought it, 409 to who comes again',
     async (state) => {
       const row = rowIn(state, TRANSACTION);
-      const first = await seenAnswer({ sql }, { paymentId, row, known: false }, false);
-      const again = await seenAnswer({ sql }, { paymentId, row, known: true }, false);
+      const first = await seenAnswer(sql, { paymentId, row, known: false }, false);
+      const again = await seenAnswer(sql, { paymentId, row, known: true }, false);
       const details = { status: 'pending', paymentId, transaction: TRANSACTION };
       expect(first).toMatchObject({ status: 504, headers: { 'Retry-After': '2' }, body: { details } });
       expect(again).toMatchObject({ status: 409, headers: { 'Retry-After': '2' }, body: { details } });
@@ -35,14 +35,14 @@ describe('a payment that is not credited', () => {
   );
 
   it('and is not written down yet is told as pending', async () => {
-    const answer = await seenAnswer({ sql }, { paymentId, row: undefined, known: false }, false);
+    const answer = await seenAnswer(sql, { paymentId, row: undefined, known: false }, false);
     expect(answer).toMatchObject({ status: 504, body: { details: { status: 'pending', paymentId } } });
   });
 
   it.each(['refused', 'failed', 'wrong'] as const)(
     'and is %s is told as failed, in public words',
     async (state) => {
-      const answer = await seenAnswer({ sql }, { paymentId, row: rowIn(state), known: true }, false);
+      const answer = await seenAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
       expect(answer.status).toBe(402);
       const body = failedBody.parse('body' in answer && answer.body);
       expect(body.details).toEqual({ status: state, paymentId });

@@ -18,7 +18,7 @@ let api: TestApi;
 
 beforeAll(async () => {
   api = await startApi({ config: takingSignIns });
-  const { payments } = api.opened.dependencies;
+  const { payments } = api.opened.dependencies.accounts;
   (payments as Map<string, unknown>).set(NETWORK, scriptedNetwork());
 });
 afterAll(() => api.stop());
@@ -37,7 +37,7 @@ async function ask(path: string, wallet?: SigningWallet): Promise<Response> {
 async function topUpOf(address: string, units: string): Promise<{ paymentId: string; accountId: string }> {
   const payer = toWallet(address);
   if (!payer) throw new Error('no wallet');
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const payment = somePayment({ payer, amount: units });
   const paymentId = paymentIdOf(payment);
   await recordTopUp(sql, { payment, decimals: 6, requestId: 'r' });
@@ -46,7 +46,7 @@ async function topUpOf(address: string, units: string): Promise<{ paymentId: str
 }
 
 function sale(accountId: string, operationId: string, usd: bigint, requestId: string) {
-  return charge(api.opened.dependencies.sql, {
+  return charge(api.opened.dependencies.core.sql, {
     ...{ operationId, accountId, keyId: null, price: { usd, diem: 0n } },
     snapshot: {
       ...{ sku: 'chat', modelId: 'a-model', provider: 'p', units: '1', unit: 'token' },
@@ -96,7 +96,7 @@ describe('the transactions of a wallet', () => {
   const WALLET = wallet.address;
 
   it('are newest first, each with the exact balance after it, and the refunds of a request are one', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const { accountId } = await topUpOf(WALLET, '5000000');
     await grant(sql, {
       operationId: `g-${WALLET}`,

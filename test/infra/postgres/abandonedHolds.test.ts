@@ -43,7 +43,8 @@ it('a hold that is written although its answer was lost is released', async () =
     ...{ expired: false, beforeLoss: () => undefined },
   };
   const terms = { operationId, bound: both(10n), snapshot, ttlMs: 600_000 };
-  const opened = openHold({ ledger: forgetful, sql: world.pool }, request, terms);
+  const client = { core: { sql: world.pool }, accounts: { ledger: forgetful } };
+  const opened = openHold(client, request, terms);
   await expect(opened).rejects.toMatchObject({ code: 'unavailable' });
   expect(await world.balance(accountId)).toMatchObject({ usd: 90n, held: { usd: 10n } });
   await until('it is counted', async () => (await counted()).released === 1);

@@ -28,7 +28,7 @@ const nameOf = (change: JobChange) =>
 
 describe('the numbered changes of a job', () => {
   it('follow each other in the order in which they happened', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const running = await acceptJob(sql, who);
     await submitJob(sql, running);
     await progressJob(sql, running, 30);
@@ -58,7 +58,7 @@ describe('the numbered changes of a job', () => {
   });
 
   it('cannot be changed or taken away by the services', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     await acceptJob(sql, who);
     for (const statement of ['delete from job_changes', `update job_changes set value = 'x'`]) {
       await expect(sql.query(statement)).rejects.toThrow('permission denied');
@@ -66,7 +66,7 @@ describe('the numbered changes of a job', () => {
   });
 
   it('of a step that is undone are undone with it', async () => {
-    const { sql } = api.opened.dependencies;
+    const { sql } = api.opened.dependencies.core;
     const queueId = await acceptJob(sql, who);
     const count = async () => (await readChanges(sql, { queueId, after: 0 })).length;
     const before = await count();

@@ -37,7 +37,7 @@ beforeAll(async () => {
       limits: { ...config.limits, perAddressPerMinute: 1_000_000 },
     }),
   });
-  (api.opened.dependencies.payments as Map<string, unknown>).set(NETWORK, scriptedNetwork());
+  (api.opened.dependencies.accounts.payments as Map<string, unknown>).set(NETWORK, scriptedNetwork());
   for (const form of FORMS) {
     const wallet = form.startsWith('evm') ? newEvmWallet() : newSolanaWallet();
     good.set(form, await signed(form, wallet, { nowMs }));
@@ -86,7 +86,7 @@ it('a header that is longer than all headers may be is not read at all', async (
 });
 
 it('nothing of all that was written down, and each original is still good, once', async () => {
-  const { sql } = api.opened.dependencies;
+  const { sql } = api.opened.dependencies.core;
   const { rows } = await sql.query(
     `select (select count(*)::int from sign_in_nonces) as nonces, (select count(*)::int from accounts) as accounts,
             (select count(*)::int from operations) as operations`,

@@ -49,7 +49,7 @@ it(`cut at each of ${FRAMES} words, the bill is between what the client has and 
 it.each([false, true])('costs what the same chat costs, to the last nano (stream: %s)', async (stream) => {
   const spent = async () => {
     await world.settled();
-    const { rows } = await world.api.opened.dependencies.sql.query(
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
       `select sku, amount_nano, prompt_tokens, completion_tokens, notes from usage_entries
         where account_id = $1 order by id desc limit 1`,
       [world.accountId],

@@ -19,7 +19,7 @@ afterAll(() => world.close());
 
 afterEach(async () => {
   await world.text.settled();
-  expect(await checkLedger(world.text.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.text.api.opened.dependencies.core.sql)).toEqual([]);
 });
 
 async function remember(): Promise<void> {
@@ -125,7 +125,7 @@ describe('a search whose client left', () => {
   it.each([false, true])(
     'while the engine was asked is billed alone beyond the refunds of the day (stream: %s)',
     async (isStream) => {
-      const { overrides } = world.text.api.opened.dependencies.config.limits;
+      const { overrides } = world.text.api.opened.dependencies.core.config.limits;
       overrides[world.text.accountId] = { refundedPerDay: 0 };
       await remember();
       const answered = world.text.stub.received.length;
@@ -216,7 +216,7 @@ describe('while the engine is asked', () => {
     });
     const call = ask(world, says(NEWS, ON));
     await until('the engine is asked', () => world.engine.requests.length > asked);
-    const { sql } = world.text.api.opened.dependencies;
+    const { sql } = world.text.api.opened.dependencies.core;
     const { rows } = await sql.query(
       'select o.held_usd::text as held, h.expires_at > now() as expires from holds h join operations o using (operation_id) where h.account_id = $1',
       [world.text.accountId],

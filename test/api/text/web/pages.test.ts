@@ -16,7 +16,7 @@ afterAll(() => world.close());
 
 afterEach(async () => {
   await world.text.settled();
-  expect(await checkLedger(world.text.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.text.api.opened.dependencies.core.sql)).toEqual([]);
 });
 
 /** Beside the tokens, in cents. */
@@ -80,15 +80,15 @@ describe('the pages of a message', () => {
 
   it('when too many are being read, are told to the model and are not charged', async () => {
     const { dependencies } = world.text.api.opened;
-    const { pages } = dependencies;
+    const { pages } = dependencies.providers;
     const full = createPageReader({ allowPrivateHosts: [], turns: { atOnce: 0, maxWaiting: 0 } });
-    dependencies.pages = full;
+    dependencies.providers.pages = full;
     try {
       const answer = await ask(world, says('https://example.com/', READ));
       expect(lastMessages(world)[0]?.content).toContain('Too many pages are being read at the moment');
       expect((await centsOf(answer)).cents).toBe(0n);
     } finally {
-      dependencies.pages = pages;
+      dependencies.providers.pages = pages;
       full.close();
     }
   });

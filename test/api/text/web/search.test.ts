@@ -21,7 +21,7 @@ afterAll(() => world.close());
 
 afterEach(async () => {
   await world.text.settled();
-  expect(await checkLedger(world.text.api.opened.dependencies.sql)).toEqual([]);
+  expect(await checkLedger(world.text.api.opened.dependencies.core.sql)).toEqual([]);
 });
 
 /** Of the request that came last. */

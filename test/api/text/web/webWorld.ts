@@ -82,7 +82,7 @@ export async function startWebWorld(more: readonly TextModel[] = []): Promise<We
       fetch: { allowPrivateHosts: [host] },
     };
   });
-  const { sql } = text.api.opened.dependencies;
+  const { sql } = text.api.opened.dependencies.core;
   return {
     ...{ text, engine, claude, visited, site: `http://${host}` },
     async spentNano() {

@@ -1,0 +1,34 @@
+/**
+ * Large answers are whole in memory until their client has read them. A client that asks on and does not read must not use up
+ * the process's memory, nor the others' share of it. Smaller ones are not counted: the connections are.
+ */
+const LARGE_BYTES = 1024 * 1024;
+/** A few of the largest (providers/rpc: 25 MB). */
+const MAX_ACCOUNT_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 512 * 1024 * 1024;
+export const NO_ROOM = 'no room';
+
+export class AnswerRoom {
+  #heldBytes = 0;
+  readonly #heldByAccount = new Map<string, number>();
+
+  /** Gives it back, once; undefined for an answer that is not large. */
+  take(accountId: string, sizeBytes: number): (() => void) | undefined | typeof NO_ROOM {
+    if (sizeBytes <= LARGE_BYTES) return undefined;
+    const own = this.#heldByAccount.get(accountId) ?? 0;
+    if (own + sizeBytes > MAX_ACCOUNT_BYTES || this.#heldBytes + sizeBytes > MAX_BYTES) return NO_ROOM;
+    this.#hold(accountId, sizeBytes);
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#hold(accountId, -sizeBytes);
+      isHeld = false;
+    };
+  }
+
+  #hold(accountId: string, sizeBytes: number): void {
+    this.#heldBytes += sizeBytes;
+    const own = (this.#heldByAccount.get(accountId) ?? 0) + sizeBytes;
+    if (own === 0) this.#heldByAccount.delete(accountId);
+    else this.#heldByAccount.set(accountId, own);
+  }
+}
