@@ -1,4 +1,4 @@
-/** Charges for a measured source and makes the job exist, in one transaction: neither is ever seen without the other. */
+/** Charges for a measured source and inserts the job, in one transaction: neither is ever visible without the other. */
 
 import { FareboxError } from '../domain/errors.ts';
 import { formatNano } from '../domain/money.ts';
@@ -16,8 +16,8 @@ import { type JobTerms, jobTerms, type MeasuredOrder } from './jobTerms.ts';
 import type { AcceptedTerms, AcceptJobResult } from './types.ts';
 
 /**
- * Whoever runs this a second time need not know that there was a first: its charge stands although its answer was lost, and
- * time, catalogue and prices may have moved on since. So before anything is refused the books are asked.
+ * A repetition may not know of an earlier attempt whose charge stands although its answer was lost; time, catalogue and
+ * prices may have changed since. So the database is read before anything is refused.
  */
 export async function acceptJob(
   dependencies: ActivityDependencies,
@@ -29,7 +29,7 @@ export async function acceptJob(
   return terms ? { ok: true, ...terms } : result;
 }
 
-/** Terms of a job that was accepted; undefined where there is none. */
+/** Terms of an accepted job; undefined when there is none. */
 export async function findAcceptedTerms(
   { pool }: ActivityDependencies,
   { queueId, accountId }: Pick<GenerationInput, 'queueId' | 'accountId'>,
@@ -81,8 +81,8 @@ async function accept(dependencies: ActivityDependencies, order: MeasuredOrder):
 }
 
 /**
- * Lateness is decided under the lock of the account, by the database clock: a run that stood still before it took the lock
- * is late as well when it wakes, and one that holds the lock is waited for.
+ * Lateness is decided under the lock of the account, by the database clock: an attempt that was suspended before it
+ * took the lock is late when it resumes, and one that holds the lock is waited for.
  */
 async function unlessLate<T>(
   dependencies: ActivityDependencies,
@@ -150,7 +150,7 @@ async function writeJob(
     { event: 'charged', ledgerId: charged.chargeId, detail: describeParts(charged.parts) },
   ]);
   if (inserted) return;
-  // A repeated step finds its own row; anything else would be another's job under this id.
+  // A repeated step finds its own row; a different row would be another job under this id.
   const existing = await lockJob(client, job.queueId);
   if (!existing) throw new LateAcceptance();
   if (existing.accountId !== job.accountId) {

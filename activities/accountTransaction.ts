@@ -1,4 +1,7 @@
-/** Transactions that lock an account, so that the jobs of a locked account leave connections and slots to the others. */
+/**
+ * Transactions that lock an account, bounded so that the jobs of a locked account leave connections and slots to
+ * others.
+ */
 
 import { isLockTimeout } from '../infra/postgres/failures.ts';
 import { inTransaction, type SqlClient } from '../infra/postgres/pool.ts';
@@ -7,12 +10,12 @@ import { TooManyWait } from '../infra/tooBusy.ts';
 import { retryLater } from './asActivity.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
-/** One at work and one behind it: more of one account would only wait for its row. */
+/** One running and one waiting: more transactions of an account would only wait for its row. */
 const CONNECTIONS = 2;
-/** With those at work about half of the steps that a worker runs at once. */
+/** With the running ones about half of the steps of a worker. */
 const MAX_WAITING = 20;
 const MAX_WAIT_MS = 1_000;
-/** The row is locked for some milliseconds; longer, and it is the account's own trouble. */
+/** The row is locked for some milliseconds; longer locks delay only their account. */
 const LOCK_TIMEOUT_MS = 200;
 
 const ACCOUNT_LOCKED = {
@@ -25,8 +28,8 @@ export function createAccountTurns(): KeyedSemaphore {
 }
 
 /**
- * Runs `work` in one transaction when it is the account's turn. Leaves the worker where the account stays locked: Temporal
- * tries it again by itself.
+ * Runs `work` in one transaction when it is the account's turn. Fails when the account stays locked: Temporal retries
+ * it.
  */
 export async function inAccountTransaction<T>(
   { pool, accountTurns }: Pick<ActivityDependencies, 'pool' | 'accountTurns'>,

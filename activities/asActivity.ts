@@ -1,4 +1,4 @@
-/** The Temporal edge of errors: which failure is worth another attempt. A new code without its row does not compile. */
+/** Converts errors for Temporal: which failure is retried. A new code without its row does not compile. */
 import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
 import { type ErrorCode, FareboxError } from '../domain/errors.ts';
 
@@ -45,14 +45,14 @@ const RETRYABLE: Record<ErrorCode, boolean> = {
   internal: true,
 };
 
-/** Whether doing the same again can help; everything unknown may be a machine that comes back. */
+/** Whether a retry can help; an unknown error may be an outage. */
 function isRetryable(error: unknown): boolean {
   return error instanceof FareboxError ? RETRYABLE[error.code] : true;
 }
 
 /**
- * Runs a step and turns what it throws into the one failure class that crosses the Temporal boundary. The message that
- * enters the history is the public one: internal detail stays in the log.
+ * Runs a step and converts its errors to the one failure class that crosses the Temporal boundary. The history gets the
+ * public message; internal detail stays in the log.
  */
 export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
   try {
@@ -72,11 +72,11 @@ export async function asActivity<T>(step: () => Promise<T>): Promise<T> {
 /** Heartbeats per timeout: one may be late or lost. */
 const BEATS = 4;
 
-/** Runs a step with a steady heartbeat, so that a dead worker is noticed within seconds, whatever the step waits for. */
+/** Runs a step with a regular heartbeat, so that a dead worker is noticed within seconds. */
 export async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
   const context = Context.current();
   const { heartbeatTimeoutMs } = context.info;
-  // Steps beside a workflow have none: the workflow's task is their life sign.
+  // Local activities have none: the workflow task is their heartbeat.
   if (!heartbeatTimeoutMs) return await step();
   const timer = setInterval(() => context.heartbeat(), heartbeatTimeoutMs / BEATS);
   try {
@@ -86,12 +86,12 @@ export async function withHeartbeat<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How long a cancelled step has for tidying up. */
+/** Time that a cancelled step has for cleanup. */
 const GRACE_MS = 10_000;
 
 /**
- * Runs a step, and waits for it no longer than its cancellation plus a grace. The server has given such an attempt up long
- * before (a cancellation comes at its timeout at the latest), so what it may still answer is nobody's. Throws FareboxError
+ * Runs a step, and waits no longer than a grace period after its cancellation. The server has given up such an attempt
+ * long before (a cancellation comes at its timeout at the latest), so its answer does not count. Throws FareboxError
  * `timed_out` then.
  */
 export function releaseWhenCancelled<T>(
@@ -117,7 +117,10 @@ export function releaseWhenCancelled<T>(
 const STUCK = { code: 'timed_out', message: 'The step did not end when it was cancelled.' } as const;
 
 /** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
-export function retryLater(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
+export function retryLater(
+  why: { type: string; message: string },
+  retryAfterMs?: number,
+): ApplicationFailure {
   return ApplicationFailure.create({
     ...why,
     // Waiting is no failure: it is neither logged nor counted as one.

@@ -1,4 +1,4 @@
-/** One question to a provider, counted by what came of it, and remembered for everybody where it says whether it answers. */
+/** One request to a provider: counts its outcome, and records in the circuit whether the provider answers. */
 import { recordProviderFailure, recordProviderSuccess } from '../infra/postgres/providerHealth.ts';
 import { providerOutcomes, providerSeconds } from '../infra/telemetry/counters.ts';
 import { inSpan } from '../infra/telemetry/spans.ts';
@@ -9,7 +9,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 export interface Question {
   job: GenerationInput;
   call: 'start' | 'check' | 'find';
-  /** Of the step: whoever was told to stop waiting has learnt nothing about the provider. */
+  /** Signal of the step: an aborted request tells nothing about the provider. */
   signal: AbortSignal;
 }
 
@@ -39,7 +39,7 @@ export async function askProvider<T extends Outcome | undefined>(
   }
 }
 
-/** The answer itself matters more: where it cannot be noted, it still counts. */
+/** An answer counts even when the circuit cannot be updated. */
 async function noteHealth(
   { pool, log }: ActivityDependencies,
   provider: string,
@@ -58,8 +58,8 @@ async function noteHealth(
 }
 
 /**
- * Whether nobody else would fare better now: no answer, no room for anybody, or our own credential not accepted. A refused
- * order, also one by its content policy, and a limit of ours are answers like any other.
+ * Whether other requests would fail as well: no answer, no capacity, or our credential was refused. A refused order,
+ * also by content policy, and a limit of our account are answers like any other.
  */
 function isDown(outcome: Outcome | undefined): boolean {
   switch (outcome?.status) {
@@ -77,6 +77,6 @@ function isDown(outcome: Outcome | undefined): boolean {
 function describe(outcome: Outcome | undefined): string {
   if (outcome === undefined) return 'not_known';
   if (!('reason' in outcome)) return outcome.status;
-  // The label is older than the word.
+  // The label keeps its name for existing dashboards.
   return `${outcome.status}_${outcome.reason === 'refused' ? 'invalid_request' : outcome.reason}`;
 }

@@ -1,4 +1,4 @@
-/** Wires the steps to the names by which the workflows call them. */
+/** Binds the steps to the activity names of the workflows. */
 
 import { Context } from '@temporalio/activity';
 import type { TaskQueue } from '../domain/queues.ts';
@@ -9,10 +9,10 @@ import { deliverWebhook } from './deliverWebhook.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { abandonJob, discardSource, endJob, removeMedia } from './endJob.ts';
 import { awaitOutcome, generate } from './generate.ts';
-import { runInShare } from './runInShare.ts';
 import { type MeasuredOrder, measuredOrder } from './jobTerms.ts';
 import { measureMedia } from './measureMedia.ts';
 import { measureSource } from './measureSource.ts';
+import { runInShare } from './runInShare.ts';
 import { concludeTopUp, examineTopUp, recordTopUp, settleTopUp, watchTopUp } from './topUp.ts';
 import type {
   GenerateResult,
@@ -64,7 +64,7 @@ async function measure(dependencies: ActivityDependencies, job: GenerationInput)
   });
 }
 
-/** Generations of this machine take cores, those of services elsewhere wait for networks. */
+/** Local generations use cores; remote ones wait for the network. */
 async function generateInTurn(
   dependencies: ActivityDependencies,
   order: MeasuredOrder,
@@ -74,7 +74,7 @@ async function generateInTurn(
   return await runInShare(dependencies, order.job.accountId, () => generate(dependencies, order));
 }
 
-/** The same for every repetition of the step, another for the next run of the workflow. */
+/** Constant for all attempts of the step, different for the next run of the workflow. */
 function stepOf({ attempt }: WebhookAttempt): string {
   return `${Context.current().info.workflowExecution?.runId ?? 'alone'} ${attempt}`;
 }

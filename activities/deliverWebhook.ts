@@ -1,6 +1,6 @@
 /**
- * Tells a client what became of its job: one attempt. The message is written down before the first one, so that every
- * attempt, also one that is repeated after a crash, sends the same words under the same `webhook-id`.
+ * Delivers a webhook: one attempt. The message is stored before the first one, so that every attempt, also a repeated
+ * one after a crash, sends the same body under the same `webhook-id`.
  */
 import { randomUUID } from 'node:crypto';
 import { cancellationSignal } from '@temporalio/activity';
@@ -24,7 +24,7 @@ import { webhookAttempts } from '../infra/telemetry/counters.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { AttemptResult, WebhookAttempt } from './types.ts';
 
-/** `step` names this step among all of the delivery's, its repetitions included. */
+/** `step`: id of this step within the delivery, equal for its repetitions. */
 export async function deliverWebhook(
   dependencies: ActivityDependencies,
   attempt: WebhookAttempt,
@@ -54,7 +54,7 @@ function resultOf(status: number | null, error: WebhookError | null): AttemptRes
   return { outcome: 'failed', error, status };
 }
 
-/** The message as it was first written; undefined when its URL is no longer kept. */
+/** The stored message; undefined when its URL is no longer kept. */
 async function begun(
   { pool }: ActivityDependencies,
   { queueId, event }: WebhookAttempt,
@@ -67,7 +67,7 @@ async function begun(
   const [timeline, money] = await Promise.all([timelineOf(pool, queueId), moneyOfJobs(pool, [queueId])]);
   const happened = timeline.find((entry) => `job.${entry.event}` === event);
   const id = randomUUID();
-  // The client may have deleted the output before anybody came to write this.
+  // The client may have deleted the output before the message was written.
   const then = event === 'job.stored' ? jobWhenStored(job, timeline) : { job, timeline };
   const body = JSON.stringify({
     id,
@@ -97,7 +97,7 @@ async function send(
     return { status, error: webhookErrorOf(status) };
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
-    // The client learns that nobody was reached, whatever the reason; the reason is the operator's.
+    // The client learns that no receiver was reached; the reason is for the operator.
     log.info({ deliveryId: id, reason: error.internal }, 'a webhook found nobody');
     return { status: null, error: 'unreachable' };
   }

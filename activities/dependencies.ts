@@ -1,4 +1,4 @@
-/** What the activities stand on; opened once by the worker process. */
+/** Dependencies of the activities, opened once by the worker process. */
 import type pg from 'pg';
 import type { Model } from '../domain/catalogue/model.ts';
 import type { Nano } from '../domain/money.ts';
@@ -22,29 +22,29 @@ export interface ActivityDependencies {
   providers: ReadonlyMap<string, GenerationProvider>;
   /** By entry name, as configured. */
   providerSettings: Readonly<Record<string, ProviderSettings>>;
-  /** Where the provider of this job may tell its end; undefined where it cannot reach us. */
+  /** Callback URL for the provider of this job; undefined when it cannot reach this service. */
   callbackUrl(job: { provider: string; queueId: string }): Promise<string | undefined>;
-  /** How much of a provider's work an account may be refunded a UTC day, in nano USD by list price. */
+  /** Provider work that an account may be refunded per UTC day, in nano USD by list price. */
   refundedPerDay(accountId: string): Nano;
   guardedFetch: GuardedFetch;
-  /** Bytes and steps of the queue `media` that an account may have in this process. */
+  /** Bytes and steps of the queue `media` that an account may use in this process. */
   shares: AccountShares;
-  /** Turns of all steps of the queue `media` in this process. */
+  /** Semaphore of all steps of the queue `media` in this process. */
   mediaTurns: Semaphore;
-  /** Turns of the transactions that lock an account, by its id. */
+  /** Semaphores of the transactions that lock an account, by its id. */
   accountTurns: KeyedSemaphore;
   guardedPost: GuardedPost;
   tools: MediaTools;
   folders: WorkFolders;
   log: Logger;
-  /** On which wallets pay, by CAIP-2 name. */
+  /** Payment networks by CAIP-2 name. */
   payments: ReadonlyMap<string, PaymentNetwork>;
-  /** How long a payment must be gone from its chain before it is believed to be. */
+  /** Time for which a payment must be missing from its chain before it counts as gone. */
   topUpGoneMs: number;
   /** Whether the workflow of this id is still open; for the reconciler. */
   isWorkflowOpen(workflowId: string): Promise<boolean>;
-  /** Has an event told that its own workflow did not tell; nothing when somebody does already. */
+  /** Delivers an event that its workflow did not deliver; does nothing if a delivery is running. */
   startWebhook(told: WebhookInput): Promise<void>;
-  /** Has a payment seen through whose workflow is gone; nothing when there is one. */
+  /** Restarts the workflow of a payment; does nothing if one is running. */
   startTopUp(input: TopUpInput): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Ends a job without an output: the refund and the final state are one transaction, or neither. */
+/** Ends a job without an output: refund and final state in one transaction. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { GIVEN_BACK, isRunning } from '../domain/jobs.ts';
 import { failpoint } from '../infra/failpoints.ts';
@@ -32,26 +32,26 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
     );
     jobsReached.labels(before.modelId, input.state).inc();
     refunds.labels(before.modelId, input.failure.code).inc();
-    // Beside this step: the client who cancelled waits for its answer, not for the provider's.
+    // Runs beside this step: a client that cancelled waits for its answer, not for the provider's.
     if (input.state !== 'failed' && !isStopped)
       void stopAndReturn(dependencies, input.queueId, { before, counted });
   }
-  // A late output of a provider that came after all belongs to nobody.
+  // A late output of the provider is removed.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
   await discardSource(dependencies, input);
   return ended;
 }
 
 interface JobEnd extends EndJobResult {
-  /** The row as it was, where it was ended or refused by this call. */
+  /** The previous row, if this call ended or refused it. */
   before?: LockedJob;
-  /** Taken from the budget of refunds. */
+  /** Amount taken from the budget of refunds. */
   counted?: CountedSpend;
-  /** Its provider said so before the refund. */
+  /** The provider confirmed before the refund that it stopped without cost. */
   isStopped?: boolean;
 }
 
-/** Where the budget of a client is spent, its provider may still have stopped: then there is nothing to pay for. */
+/** When the budget is spent, the provider may still have stopped: then there is nothing to pay for. */
 async function endWithinBudget(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
   const { queueId } = input;
   const ended = await refundAndEnd(dependencies, input);
@@ -71,7 +71,7 @@ async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInp
     );
   } catch (err) {
     if (err instanceof ApplicationFailure) throw err;
-    // Tried again without limit by whoever called: somebody has to see that it does not succeed.
+    // The caller retries without limit: an operator has to see that it does not succeed.
     refundFailures.labels(input.failure.code).inc();
     log.error({ err, queueId: input.queueId, state: input.state }, 'a job could not be ended and refunded');
     throw err;
@@ -107,7 +107,7 @@ async function refundIn(
   return { state, refundId, before: row, ...(counted && { counted }) };
 }
 
-/** Amount that a provider is paid for a job; undefined where none was asked yet, or the work is done on this machine. */
+/** Amount that a provider is paid for a job; undefined when none was called yet, or the work is local. */
 function spendOf(
   { providers }: ActivityDependencies,
   { accountId, provider, isAsked, priceUsdNano: usd }: LockedJob,
@@ -128,14 +128,14 @@ async function stopAndReturn(
   );
 }
 
-/** Removes what the client handed in: the bytes and, where there may be one, the sealed order. */
+/** Removes the source of the client and, if there is one, the sealed order. */
 export async function discardSource(
   dependencies: ActivityDependencies,
   { queueId, mediaCount }: SourceDiscard,
   from: 'upload' | 'url' = 'url',
 ): Promise<void> {
   const { storage } = dependencies;
-  // Audio and video orders have no source; what media they have are numbered.
+  // Audio and video orders have no source; their media are numbered.
   const media = Array.from({ length: mediaCount ?? 0 }, (_, index) => mediaKey(queueId, index));
   await Promise.all([
     mediaCount === undefined ? storage.remove(sourceKey(queueId)) : undefined,
@@ -145,9 +145,9 @@ export async function discardSource(
 }
 
 /**
- * After an acceptance of unknown outcome: gives back what the books say was taken, and leaves nothing behind. An attempt
- * to accept that is still under way finds the order closed. A job whose client was told meanwhile that it stands is left as
- * it is, and its terms are returned.
+ * Compensates an acceptance of unknown outcome: refunds the charge on record, and removes the job. A running attempt to
+ * accept finds the order closed. A job whose client was told that it stands is left as it is, and its terms are
+ * returned.
  */
 export async function abandonJob(
   dependencies: ActivityDependencies,
@@ -167,7 +167,7 @@ export async function abandonJob(
   return undefined;
 }
 
-/** Removes what attempts left below a job's folder, but for the one that counts. */
+/** Removes outputs of attempts from the folder of a job, except the one that counts. */
 export async function removeOutputs(
   dependencies: ActivityDependencies,
   queueId: string,
@@ -179,7 +179,10 @@ export async function removeOutputs(
   }
 }
 
-/** Removes a stored output: first the object, then the word that it is gone, so that the word is never ahead. */
+/**
+ * Removes a stored output: first the object, then the state in the row, so that the row never claims a removal too
+ * early.
+ */
 export async function removeMedia(
   dependencies: ActivityDependencies,
   { queueId, as }: { queueId: string; as: 'deleted' | 'expired' },

@@ -1,4 +1,4 @@
-/** Work in a private folder that is gone afterwards, whatever happened. */
+/** Runs work in a private folder that is removed afterwards in any case. */
 import { Context } from '@temporalio/activity';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -8,7 +8,7 @@ export interface WorkFolder {
   heartbeat: () => void;
 }
 
-/** Runs a step with a folder of its own. */
+/** Runs a step with its own folder. */
 export async function withWorkplace<T>(
   dependencies: ActivityDependencies,
   step: (place: WorkFolder) => Promise<T>,
@@ -19,7 +19,7 @@ export async function withWorkplace<T>(
   try {
     return await step({ folder, signal: context.cancellationSignal, heartbeat });
   } finally {
-    // The next step need not wait for that.
+    // The next step need not wait for the removal.
     void dependencies.folders.remove(folder);
   }
 }

@@ -1,4 +1,4 @@
-/** The conversation with a provider: written ahead, asked once, and whatever comes back is checked before it counts. */
+/** Orders a generation: the order is recorded ahead, sent once, and every result is checked before it counts. */
 import { type ApplicationFailure, Context } from '@temporalio/activity';
 import type { ErrorCode } from '../domain/errors.ts';
 import { failpoint } from '../infra/failpoints.ts';
@@ -16,12 +16,12 @@ import type {
   Outcome,
   RefusalReason,
 } from '../providers/shared/provider.ts';
-import { type GenerationInput, clientInputsOf } from '../workflows/contract.ts';
+import { clientInputsOf, type GenerationInput } from '../workflows/contract.ts';
 import { retryLater } from './asActivity.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
-import { withWorkplace, type WorkFolder } from './folders.ts';
+import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasuredOrder } from './jobTerms.ts';
 import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
@@ -59,7 +59,9 @@ export async function generate(
   });
 }
 
-/** An earlier attempt asked and its answer is lost: the provider is asked what became of it, never ordered anew. */
+/**
+ * An earlier attempt sent the order and its answer is lost: the provider is asked for the result, never ordered again.
+ */
 async function askAgain(
   dependencies: ActivityDependencies,
   order: MeasuredOrder,
@@ -81,7 +83,7 @@ async function askAgain(
   });
 }
 
-/** Asks for a running generation. "Not yet" is a retry of this very step, so that waiting adds nothing to the history. */
+/** Polls a running generation. "Not yet" is a retry of this step, so that waiting adds nothing to the history. */
 export async function awaitOutcome(
   dependencies: ActivityDependencies,
   job: GenerationInput,
@@ -104,7 +106,7 @@ export async function awaitOutcome(
   });
 }
 
-/** Only a step forward is written, and only to a whole percent: most questions change nothing. */
+/** Writes only progress by a whole percent: most polls change nothing. */
 async function noteProgress(
   { pool }: ActivityDependencies,
   { queueId }: GenerationInput,
@@ -126,7 +128,7 @@ const WAITS = {
   busy: { type: 'ProviderBusy', message: 'The provider has no room at the moment.' },
 } as const;
 
-/** Turns a provider's answer into what the workflow goes on with, after writing down what must not be forgotten. */
+/** Converts the answer of a provider to the result for the workflow, after recording what must not be lost. */
 async function concludeOutcome(
   dependencies: ActivityDependencies,
   job: GenerationInput,
@@ -135,7 +137,7 @@ async function concludeOutcome(
   const { outcome, provider, place } = answer;
   const { pool, log } = dependencies;
   const detail = 'detail' in outcome ? outcome.detail : undefined;
-  // Our own credential at a provider is the operator's to mend, and nobody else will tell.
+  // A refused credential is the operator's to fix, and no other log line reports it.
   const level = outcome.status === 'refused' && outcome.reason === 'credential' ? 'error' : 'info';
   log[level](
     { queueId: job.queueId, provider: job.provider, outcome: outcome.status, detail },
@@ -150,7 +152,7 @@ async function concludeOutcome(
       await failpoint('provider-id-saved');
       return { kind: 'running', operation: outcome.operation };
     case 'refused':
-      // A proposal is made of the client's own words, which enter no history: the row has it for the answer.
+      // The proposal quotes the client, whose words enter no history: the row has it for the answer.
       if (outcome.suggestedPrompt) await recordSuggestion(pool, job.queueId, outcome.suggestedPrompt);
       return { kind: 'failed', ...failureOf(outcome.reason, outcome.message) };
     case 'busy':
@@ -162,8 +164,8 @@ async function concludeOutcome(
 }
 
 /**
- * Never less than this, whatever the provider says: one that wants to be asked at once would be asked without end. Longer with
- * every attempt, spread so that waiting jobs do not come back at once.
+ * Minimum pause, whatever the provider asks for. It grows with every attempt, with jitter so that waiting jobs do not
+ * return at once.
  */
 function pauseMs(job: GenerationInput): number {
   const { pollFirstMs, pollLongestMs } = job.timing;
@@ -179,7 +181,7 @@ const REFUSALS: Record<RefusalReason, ErrorCode> = {
 };
 
 function failureOf(reason: RefusalReason, message: string): { code: ErrorCode; message: string } {
-  // What is wrong between the provider and us is the operator's business: the log has it, the client reads this.
+  // Errors between the provider and this service are for the operator: the log has them, the client reads this.
   const words = reason === 'credential' ? 'The model is not available at the moment.' : message;
   return { code: REFUSALS[reason], message: words };
 }

@@ -1,4 +1,4 @@
-/** What a measured order is charged for, by the catalogue of this moment. */
+/** Terms of a measured order, by the present catalogue. */
 import type { Model } from '../domain/catalogue/model.ts';
 import { priceAudio } from '../domain/generation/audioOffer.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
@@ -17,9 +17,9 @@ import type { MeasuredMedia, MeasuredSource, Measurement, Refusal } from './type
 export interface JobTerms {
   ok: true;
   terms: Terms;
-  /** What the job's row and the usage say; absent where the order has no length. */
+  /** Duration for the row and the usage; absent when the order has no length. */
   durationSeconds?: number;
-  /** For the timeline; absent where nothing was measured. */
+  /** For the timeline; absent when nothing was measured. */
   measured?: string;
 }
 
@@ -76,7 +76,7 @@ function videoTerms(
   { media }: MeasuredMedia,
 ): JobTerms | Refusal {
   if (model?.kind !== 'video') return NOT_FOUND;
-  // A source that only guides the service has a say in neither length nor price.
+  // A source that only guides the service determines neither length nor price.
   const source = needsOf(model).bySource ? sourceOf(media) : undefined;
   const terms = priceVideo(model, job.usage, source);
   if (!terms) return NO_PRICE;
@@ -88,7 +88,7 @@ function lengthOf(durationSeconds: number | undefined): Pick<JobTerms, 'duration
   return durationSeconds === undefined ? {} : { durationSeconds };
 }
 
-/** The video that is worked on, where there is one. */
+/** Source video of the order, if there is one. */
 function sourceOf(media: readonly MeasuredMedium[]): MeasuredVideo | undefined {
   const video = media.find(({ role }) => role === 'video');
   if (video?.seconds === undefined || video.height === undefined) return undefined;
@@ -105,13 +105,13 @@ function measuredWords(media: readonly MeasuredMedium[]): Pick<JobTerms, 'measur
 
 const MAX_WORDS = 12;
 
-/** An order with what was measured of it; which kind of the one goes with which kind of the other. */
+/** Pairs an order with its measurements of the same kind. */
 export type MeasuredOrder =
   | { job: VoiceChange; source: MeasuredSource }
   | { job: AudioGeneration; source: MeasuredMedia }
   | { job: VideoGeneration; source: MeasuredMedia };
 
-/** Temporal hands both over as plain JSON. Throws where they do not belong together. */
+/** Temporal passes both as plain JSON. Throws when their kinds differ. */
 export function measuredOrder({ job, source }: { job: GenerationInput; source: Measurement }): MeasuredOrder {
   if (job.kind === 'voice-changer' && 'decodedSeconds' in source) return { job, source };
   if (job.kind === 'audio' && 'media' in source) return { job, source };

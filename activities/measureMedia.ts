@@ -1,4 +1,4 @@
-/** Takes the media of a video order and measures them: what is billed and what providers get is what was decoded here. */
+/** Fetches and measures the media of a video order: the charge and the provider's input are what was decoded here. */
 import { join } from 'node:path';
 import type { VideoModel } from '../domain/catalogue/model.ts';
 import { fieldOf, type MeasuredMedium } from '../domain/generation/media.ts';
@@ -12,11 +12,11 @@ import { failpoint } from '../infra/failpoints.ts';
 import { mediaKey } from '../infra/s3/objectKeys.ts';
 import type { VideoGeneration } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { withWorkplace, type WorkFolder } from './folders.ts';
+import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
-import { fetchIntoStorage, waitUntilStored, unseal } from './unseal.ts';
+import { fetchIntoStorage, unseal, waitUntilStored } from './unseal.ts';
 
-/** Fetched at the same time; decoding takes its turn in the media tools. */
+/** Fetched concurrently; the media tools bound the decoding. */
 const AT_ONCE = 4;
 
 export async function measureMedia(
@@ -54,7 +54,7 @@ interface MediaOrder {
   sealed: readonly SealedMedium[];
 }
 
-/** In the order of the request; the first refusal is the answer. */
+/** In the order of the request; the first refusal counts. */
 async function takeAll(
   dependencies: ActivityDependencies,
   { job, sealed }: MediaOrder,
@@ -104,7 +104,7 @@ interface Target {
   signal: AbortSignal;
 }
 
-/** From storage, or from the URL and then into storage, so that every later step sees the same bytes. */
+/** Reads from storage, or from the URL into storage, so that all later steps see the same bytes. */
 async function bring(
   dependencies: ActivityDependencies,
   { queueId, medium, number }: NumberedMedium,

@@ -1,4 +1,4 @@
-/** Takes the source of a job and measures it: what is billed is what was decoded here. */
+/** Fetches and measures the source of a job: the charge is by what was decoded here. */
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FareboxError } from '../domain/errors.ts';
@@ -9,7 +9,7 @@ import { failpoint } from '../infra/failpoints.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { withWorkplace, type WorkFolder } from './folders.ts';
+import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { fetchIntoStorage, waitUntilStored } from './unseal.ts';
 
@@ -52,7 +52,7 @@ interface TakenSource {
   sha256: string;
 }
 
-/** Brings the bytes here: from storage, or from the URL and then into storage, so that every later step sees the same. */
+/** Reads the bytes from storage, or from the URL into storage, so that all later steps see the same. */
 async function takeSource(
   dependencies: ActivityDependencies,
   job: VoiceChange,

@@ -1,4 +1,4 @@
-/** The order in the words of providers, with its media as files in the workplace. */
+/** Converts an order to the request of a provider, with its media as files. */
 import { join } from 'node:path';
 import { FareboxError } from '../domain/errors.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
@@ -67,7 +67,7 @@ async function filesOf(
 
 interface SourceFile {
   path: string;
-  /** The very bytes that were measured. */
+  /** The same bytes that were measured. */
   sha256: string;
   place: WorkFolder;
 }

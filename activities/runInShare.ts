@@ -1,4 +1,4 @@
-/** Steps that fetch and decode, within what their account may have of this process (limits: `fetchedBytes`, `slots`). */
+/** Bounds steps that fetch and decode by their account's share of this process (limits: `fetchedBytes`, `slots`). */
 import { Context } from '@temporalio/activity';
 import { FareboxError } from '../domain/errors.ts';
 import type { RequestShare } from '../infra/accountShares.ts';
@@ -10,7 +10,7 @@ const OWN_JOBS = {
   message: 'Other jobs of this account are worked at; it is tried again.',
 };
 
-/** Waits for a turn, and leaves the worker where its account has too much waiting: Temporal tries it again (bench `jobs`). */
+/** Waits for a turn, and fails when the account has too much waiting: Temporal retries it (bench `jobs`). */
 export async function runInShare<T>(
   { shares, mediaTurns }: Pick<ActivityDependencies, 'shares' | 'mediaTurns'>,
   accountId: string,

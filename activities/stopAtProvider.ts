@@ -1,4 +1,4 @@
-/** Tells a provider that nobody waits for a generation any more: it may have more to do, and may charge for what it does. */
+/** Asks a provider to stop a generation that is no longer wanted: it may have more to do, and may charge for it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationHandle } from '../providers/shared/provider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -8,11 +8,13 @@ const STOP_LIMIT_MS = 10_000;
 export interface RunningOperation {
   queueId: string;
   provider: string;
-  /** Null: the provider gave none, and there is nothing to stop by. */
+  /** Null: the provider gave no id, so it cannot be asked to stop. */
   operation: OperationHandle | null;
 }
 
-/** Best effort, once, and over in ten seconds; never throws. True where the provider says that it stopped without cost. */
+/**
+ * Best effort, once, at most ten seconds; never throws. True when the provider reports that it stopped without cost.
+ */
 export async function stopAtProvider(
   { providers, folders, log }: Pick<ActivityDependencies, 'providers' | 'folders' | 'log'>,
   { queueId, provider, operation }: RunningOperation,
@@ -26,7 +28,7 @@ export async function stopAtProvider(
     folder = await folders.create();
     const signal = AbortSignal.timeout(STOP_LIMIT_MS);
     const asked = adapter.cancel(operation, { workFolder: folder, signal, heartbeat: () => undefined });
-    // An adapter that does not look at the signal is not waited for either.
+    // An adapter that ignores the signal is not waited for either.
     const late = sleep(STOP_LIMIT_MS, undefined, { signal: over.signal }).then(() => {
       throw new Error('no answer in time');
     });

@@ -1,4 +1,4 @@
-/** Checks an output and stores it. The row decides whether it still counts; an output that came too late is removed. */
+/** Checks and stores an output. The row decides whether it still counts; a late output is removed. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { discardSource, removeOutputs } from './endJob.ts';
 import type { WorkFolder } from './folders.ts';
 import type { GenerateResult } from './types.ts';
 
-/** No recording of ten minutes and no video of minutes comes near them; a provider that sends more is broken. */
+/** Far above a recording of ten minutes or a video of some minutes; a provider that sends more is broken. */
 const MAX_AUDIO_BYTES = 200 * 1024 * 1024;
 const MAX_VIDEO_BYTES = 2 * 1024 * 1024 * 1024;
 
@@ -63,7 +63,7 @@ export async function storeOutput(
   return { kind: 'stored' };
 }
 
-/** By signature and structure, never by what the provider says of it. */
+/** By signature and structure, never by the claim of the provider. */
 async function verifyOutput(
   { kind }: GenerationInput,
   { path, sizeBytes }: { path: string; sizeBytes: number },

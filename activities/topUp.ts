@@ -1,6 +1,6 @@
 /**
- * The steps of a top-up. The row is marked before the payment is handed in, so a step that is repeated after its worker
- * died, or after its answer was lost, finds the mark and hands in nothing: it looks on the chain.
+ * Steps of a top-up. The row is marked before the payment is submitted: a step that is repeated after its worker died,
+ * or its answer was lost, finds the mark and looks on the chain.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
@@ -40,10 +40,10 @@ import type { TopUpInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { TopUpExamination, TopUpStand, TopUpVerdict } from './types.ts';
 
-/** An answer that takes longer is taken for lost. */
+/** Longer answers count as lost. */
 const SETTLE_LIMIT_MS = 40_000;
 const FIND_LIMIT_MS = 20_000;
-/** Whoever is silent for so long may have handed it in already: from then on the chain is looked at meanwhile. */
+/** After this silence the facilitator may have submitted it: the chain is checked meanwhile. */
 const SILENCE_MS = 3_000;
 const SILENT_PAUSE_MS = 1_000;
 
@@ -59,7 +59,7 @@ export async function recordTopUp(
   return standOf(row.state === 'failed' ? await reexamine(dependencies, row, payment) : row);
 }
 
-/** A failed payment that was presented again and that the chain has after all is taken up again. */
+/** A failed payment that is presented again, and is on the chain after all, is resumed. */
 async function reexamine(
   dependencies: ActivityDependencies,
   row: TopUpRow,
@@ -77,10 +77,10 @@ export async function settleTopUp(
   const { pool } = dependencies;
   const row = await readTopUp(pool, step.paymentId);
   const payment = row.payment;
-  // Handed in already: by an earlier attempt at this step, whose end nobody heard, or it is over.
+  // Submitted by an earlier attempt whose end was lost, or over.
   if (!payment || row.settlements >= step.settlement) return await interrupted(dependencies, row);
   const network = networkOf(dependencies, payment);
-  // Whatever was said before, it may have come to the chain by itself: then there is nothing to hand in.
+  // It may be on the chain already: then there is nothing to submit.
   const found = await look(network, { payment, transaction: row.transaction });
   if (found.state === 'wrong') {
     const { transaction, reason } = found;
@@ -101,14 +101,14 @@ export async function settleTopUp(
   await failpoint('top-up-settling');
   const outcome = await handIn(network, payment, {
     approveFee: (fee) => approveFee(dependencies, { paymentId: row.paymentId, network, fee }),
-    // A transaction stays in the row of one that waits to be handed in only where it is to be replaced.
+    // The row keeps a transaction only while it waits to be replaced.
     replaces: row.state === 'recorded' ? row.transaction : undefined,
   });
   await failpoint('top-up-settled');
   return await noteOutcome(dependencies, step, { network, payment, outcome });
 }
 
-/** Marked and not noted: the payment may be on its way, and is never handed in for that a second time. */
+/** Marked without a result: the payment may be in transit, and is never submitted again for that. */
 async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promise<TopUpStand> {
   if (row.state !== 'settling') return standOf(row);
   const { paymentId, settlements: settlement } = row;
@@ -150,7 +150,7 @@ async function handIn(
   }
 }
 
-/** Its payer waits for the credit, not for an answer: resolves when the chain has what nobody has answered for yet. */
+/** Resolves when the chain has the payment, which its payer waits for, even without an answer. */
 async function untilSeen(
   network: PaymentNetwork,
   payment: SignedPayment,
@@ -188,7 +188,7 @@ async function noteOutcome(
   return standOf(await readTopUp(pool, paymentId));
 }
 
-/** A refusal is believed when the chain does not know the payment either. */
+/** A refusal counts when the chain does not know the payment either. */
 async function refusalOf(network: PaymentNetwork, payment: SignedPayment): Promise<'refused' | 'unknown'> {
   try {
     const found = await look(network, { payment });
@@ -198,13 +198,13 @@ async function refusalOf(network: PaymentNetwork, payment: SignedPayment): Promi
   }
 }
 
-/** How long the first attempt looks by itself: the pauses between attempts are a second at least. */
+/** Time for which the first attempt polls by itself: pauses between attempts are at least a second. */
 const CLOSE_LOOK_MS = 15_000;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
-/** So long it must be missing at a stretch: behind one address of a node there may be several, which hear of it one by one. */
+/** Time for which it must be missing: several nodes behind one address learn of it one by one. */
 const DROPPED_FOR_MS = 5_000;
-/** Time for which blocks pass over our transaction before its fee is raised: base fees come down again. */
+/** Time for which blocks skip our transaction before its fee is raised: base fees come down again. */
 const STUCK_FOR_MS = 15_000;
 
 export async function watchTopUp(
@@ -237,7 +237,7 @@ export async function watchTopUp(
 interface Absence {
   /** By `performance.now()`. */
   since: number;
-  /** Its transaction waits with too low a fee; false: it was dropped. */
+  /** The transaction waits with too low a fee; false: it was dropped. */
   isStuck: boolean;
 }
 
@@ -245,7 +245,7 @@ function isLongMissing(missing: Absence | undefined, now: number): missing is Ab
   return missing !== undefined && now - missing.since >= (missing.isStuck ? STUCK_FOR_MS : DROPPED_FOR_MS);
 }
 
-/** Undefined: there is nothing to hand in again. */
+/** Undefined: there is nothing to submit again. */
 function stillMissing(before: Absence | undefined, found: PaymentLookup, now: number): Absence | undefined {
   if (!isMissing(found)) return undefined;
   const isStuck = found.stuck === true;
@@ -262,7 +262,7 @@ export async function examineTopUp(
   const row = await readTopUp(dependencies.pool, paymentId);
   const leftMs = row.payment === undefined ? 0 : endOfWindowMs(row.payment) - Date.now();
   const pauseMs = pauseOfRefusedMs(looks, leftMs);
-  // Nobody can say how long the chain takes to tell: each look of the workflow would add to its history.
+  // Polls of the workflow would add to its history.
   if (!verdict && row.state === 'refused' && leftMs <= 0) {
     throw stillSettling('Its window is over, and the chain does not tell yet that it is gone.', pauseMs);
   }
@@ -270,8 +270,8 @@ export async function examineTopUp(
 }
 
 /**
- * Behind one address of a node there may be several, and one that lags says of a payment that landed that it is gone. The
- * retry looks again after a while, and only a reading that is the same then counts.
+ * A lagging node behind an address can report a landed payment as gone. The retry polls again after a while, and only
+ * an equal result counts.
  */
 async function mustStayGone(dependencies: ActivityDependencies, paymentId: string): Promise<void> {
   const leftMs = dependencies.topUpGoneMs - (await noteGone(dependencies.pool, paymentId));
@@ -290,7 +290,7 @@ async function sighting(
   if (found.state === 'pending')
     await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
   const settlement = row.settlements;
-  // It has been sent often enough: nothing is left but to wait for what was sent.
+  // It was sent as often as allowed: wait for those transactions.
   if (isMissing(found) && !canReopen(row)) return { found: { state: 'absent', gone: false }, settlement };
   return { found, settlement, transaction };
 }
@@ -301,7 +301,7 @@ function isMissing(found: PaymentLookup): found is AbsentPayment {
   return found.state === 'absent' && (found.dropped === true || found.stuck === true);
 }
 
-/** Waiting is no failure, and adds nothing to the history. */
+/** Waiting is no failure and adds nothing to the history. */
 function stillSettling(message: string, nextRetryDelay?: number): ApplicationFailure {
   return ApplicationFailure.create({
     ...{ type: 'StillSettling', message, category: 'BENIGN' },
@@ -318,7 +318,7 @@ function look(
   return network.find(payment, signal, transaction);
 }
 
-/** Undefined: nothing is certain yet. */
+/** Undefined: no certain result yet. */
 function verdictOf(found: PaymentLookup): TopUpVerdict | undefined {
   switch (found.state) {
     case 'final':
@@ -377,7 +377,7 @@ function tell({ log }: ActivityDependencies, row: TopUpRow): void {
   const { paymentId, network, state, transaction, reason, accountId, creditedNano } = row;
   topUpsReached.labels(network, state).inc();
   const creditedUsd = creditedNano === undefined ? undefined : formatNano(creditedNano);
-  // Money that moved and bought nothing is for the operator to look at.
+  // Money that moved without a credit needs an operator.
   const level = LEVELS[state] ?? 'error';
   log[level]({ paymentId, network, state, transaction, reason, accountId, creditedUsd }, 'a top-up is over');
 }

@@ -25,7 +25,7 @@ export async function fetchIntoStorage(
   return { sizeBytes, sha256 };
 }
 
-/** What comes together with its order is waited for; the step is tried again when it is later than that. */
+/** Waits for objects that are stored beside their order; when they are later than that, the step is retried. */
 export async function waitUntilStored<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
   for (let pauseMs = 5; pauseMs < 500; pauseMs *= 2) {
     const found = await look();

@@ -1,4 +1,4 @@
-/** The regular duties: nets below the workflows, never the first line. Each does a bounded piece and can be repeated. */
+/** Periodic maintenance: a second line behind the workflows. Each task does a bounded piece and can be repeated. */
 import { Context } from '@temporalio/activity';
 import { WEBHOOK_PAUSES_MS } from '../domain/webhooks.ts';
 import { failpoint } from '../infra/failpoints.ts';
@@ -24,12 +24,12 @@ const PAGE = 500;
 /** Page size of rows that nothing depends on. */
 const LARGE_PAGE = 5_000;
 const HOUR_MS = 3_600_000;
-/** An object without a job may belong to an order that is being taken right now. */
+/** An object without a job may belong to an order that is being accepted. */
 const ORPHAN_GRACE_MS = HOUR_MS;
-/** The workflow of a job ends it in its time; one that did not by then is ended without it. */
+/** The workflow of a job ends it in time; a job past this time is ended here. */
 const OVERDUE_GRACE_MS = 180_000;
 const IDEMPOTENCY_LIFE_MS = 24 * HOUR_MS;
-/** Where events went and how that went can be looked up for so long after the end of their job. */
+/** Time after the end of a job for which its webhook deliveries are kept. */
 const WEBHOOK_PAGE = { olderThanMs: 30 * 24 * HOUR_MS, limit: PAGE };
 /** A payment at which nothing happened for so long may have lost its workflow; most wait for their chain. */
 const TOP_UP_GRACE_MS = 60_000;

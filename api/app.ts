@@ -40,7 +40,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   const bodyReader = new BodyReader(turnGuard);
   const respond = createRespond({ aliases: dependencies.core.config.brand.aliases, inFlight, receipts });
   const app = new Koa<RequestState>({ proxy: false });
-  // Nothing reaches Koa's own error handler that was not logged before.
+  // Errors are logged before they reach Koa's own handler.
   app.silent = true;
   app.use(observe({ log: dependencies.core.log, metrics, inFlight, receipts, turnGuard }));
   app.use(answerErrors(respond));
@@ -60,7 +60,7 @@ interface ServedRoute {
   handler: RouterMiddleware<RequestState>;
 }
 
-/** A path without parameters, as it is written: the router would try the patterns of all routes on it (bench `front`). */
+/** Finds fixed paths in a map. The router would try the patterns of all routes on each (bench `front`). */
 function lookUp(served: readonly ServedRoute[]): Koa.Middleware<RequestState> {
   const handlers = new Map(
     served
@@ -99,7 +99,7 @@ function createRouter(options: AppOptions, served: readonly ServedRoute[]): Rout
   return router;
 }
 
-/** No route took the request: the path is unknown, or it is known for other methods. */
+/** Answers a request that no route took: the path is unknown, or it is known for other methods. */
 const refuseUnknown: Koa.Middleware<RequestState> = (ctx) => {
   const layers = (ctx as { matched?: { methods: string[] }[] }).matched ?? [];
   const methods = [...new Set(layers.flatMap((layer) => layer.methods))];

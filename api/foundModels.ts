@@ -1,10 +1,10 @@
-/** What the operator did not write down and is there: the models of an Ollama on this machine. */
+/** Finds models that are not configured: those of an Ollama on this machine. */
 import type { Config } from '../infra/config/config.ts';
 import { withFoundModels } from '../infra/config/withFoundModels.ts';
 import type { Logger } from '../infra/log.ts';
 import { findOllama } from '../providers/ollama/findOllama.ts';
 
-/** Looks once: what comes to that Ollama later is there after the next start of this process. */
+/** Looks once: models that are added later are found by the next start of this process. */
 export async function addFoundModels(config: Config, log: Logger): Promise<Config> {
   const { ollamaAddress: address } = config;
   const found = address === undefined ? undefined : await findOllama({ address });

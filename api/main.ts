@@ -1,4 +1,4 @@
-/** One API process: serves until it is told to stop, then finishes what it has begun. */
+/** One API process: serves until it is told to stop, then finishes the requests in flight. */
 import '../infra/steadyHeap.ts';
 import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
@@ -73,8 +73,8 @@ function toldToStop(): Promise<NodeJS.Signals> {
 }
 
 /**
- * An error that nobody caught belongs to one request or to a background duty; the others need not suffer for it. It is
- * logged and counted, and an operator who sees the counter move has a mistake to report.
+ * An uncaught error belongs to one request or background task; the others need not suffer. It is logged and counted, so
+ * that an operator who sees the counter move can report it.
  */
 function surviveMistakes(log: Logger, metrics: Metrics): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {

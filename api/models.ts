@@ -1,4 +1,4 @@
-/** Finds the model that a request names, or the documented refusal. */
+/** Finds the model of a request, or throws the documented refusal. */
 
 import type { Caller } from '../domain/caller.ts';
 import { type AttemptsQuery, attemptsOf } from '../domain/catalogue/attempts.ts';
@@ -18,27 +18,27 @@ import type { Config } from '../infra/config/config.ts';
 import { invalid } from './http/invalid.ts';
 
 export interface NamedModel<M extends Model = Model> {
-  /** What the name stands for: its id, privacy and price are the ones that count. */
+  /** Resolved model: its id, privacy and price count. */
   model: M;
-  /** Notice of a model that was announced for removal (MODEL-9); empty for all others. */
+  /** Deprecation headers (MODEL-9); empty for most models. */
   headers: Record<string, string>;
 }
 
-/** By id, foreign name or trait of the type. Throws FareboxError `model_not_found`, with a hint where there is one. */
+/** Finds by id, alias or trait of the type. Throws FareboxError `model_not_found`, with a hint if there is one. */
 export function requireModel(config: Config, name: string, type: ModelType): NamedModel {
   const resolution = resolveModel(config.modelCatalogue, { name, type, now: new Date().toISOString() });
   if (!resolution.ok) throw new FareboxError({ code: 'model_not_found', message: resolution.message });
   return { model: resolution.model, headers: noticeOf(resolution.deprecated) };
 }
 
-/** A voice-changer model; any other model is the wrong one for these routes (400). */
+/** Finds a voice-changer model; other models are refused with 400 on these routes. */
 export function requireVoiceChanger(config: Config, name: string): NamedModel<VoiceChangerModel> {
   const { model, headers } = requireModel(config, name, 'music');
   if (model.kind === 'voice-changer') return { model, headers };
   throw invalid('model', 'This endpoint takes voice-changer models only');
 }
 
-/** A model of music or speech that is not a voice changer, which has routes of its own (400). */
+/** Finds a music or speech model; voice changers are refused with 400, since they have routes of their own. */
 export function requireAudioModel(config: Config, name: string): NamedModel<MusicModel> {
   const { model, headers } = requireModel(config, name, 'music');
   if (model.kind === 'music') return { model, headers };
@@ -51,12 +51,12 @@ export function requireVideoModel(config: Config, name: string): NamedModel<Vide
   throw invalid('model', 'This endpoint takes video models only');
 }
 
-/** Whether the media of a model are fetched by an address of their own (`download_url`). */
+/** Whether the media of a model have a `download_url`. */
 export function isLinked(model: Model): boolean {
   return model.kind === 'video' && model.inputs?.downloadLink === true;
 }
 
-/** Which models the jobs of a kind have. */
+/** Models of a kind of job. */
 export const MODEL_OF_JOB = {
   'voice-changer': { type: 'music', kind: 'voice-changer' },
   audio: { type: 'music', kind: 'music' },
@@ -64,15 +64,15 @@ export const MODEL_OF_JOB = {
 } as const satisfies Record<JobKind, { type: ModelType; kind: ModelKind }>;
 
 /**
- * The model of a job that exists already, which may have left the catalogue since: then the name is the id, and there is
- * no model. Throws FareboxError `invalid_request` for a model of other routes.
+ * Finds the model of an existing job, which may have left the catalogue: then the id is the name, and the model
+ * undefined. Throws FareboxError `invalid_request` for a model of other routes.
  */
 export function modelOfJob(config: Config, name: string, job: JobKind) {
   const { type, kind } = MODEL_OF_JOB[job];
   const resolution = resolveModel(config.modelCatalogue, { name, type, now: new Date().toISOString() });
   if (!resolution.ok) return { modelId: name, model: undefined, headers: {} };
   const { model, deprecated } = resolution;
-  // A job keeps the model it was ordered with, also when another one answers for new orders.
+  // A job keeps its model, also when another one answers new orders.
   const modelId = deprecated?.id ?? model.id;
   const itself = config.modelCatalogue.byId.get(modelId);
   if (itself !== undefined && itself.kind !== kind) {
@@ -102,8 +102,8 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
 }
 
 /**
- * The models that a request may be answered by, in the order in which they are tried: for routes that know fallbacks or
- * characters. Throws FareboxError `model_not_found`, `forbidden` or, when none of them can be called now, `model_offline`.
+ * Lists the models that may answer a request, in the order of attempts, for routes with fallbacks or characters. Throws
+ * FareboxError `model_not_found`, `forbidden` or, when none can be called now, `model_offline`.
  */
 export function requireAttempts(
   config: Config,

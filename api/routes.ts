@@ -93,6 +93,6 @@ export const ROUTES: readonly Route[] = [
   rotateKeyRoute,
   web3TokenRoute,
   web3KeyRoute,
-  // Takes any word in the place of an id: paths of GET /api_keys/… with a fixed word stand above it.
+  // Matches any word as an id: paths of GET /api_keys/… with a fixed word come first.
   showKeyRoute,
 ];

@@ -9,7 +9,7 @@ export function bundlePath(): string {
   return join(dirname(fileURLToPath(import.meta.url)), 'workflows.bundle.js');
 }
 
-/** What every bundle of the workflows is made of, also those of tests: the workflows, and what stands around them. */
+/** Options of every workflow bundle, also those of tests: the workflows and their interceptors. */
 export function workflowModules() {
   const workflows = join(dirname(fileURLToPath(import.meta.url)), '..', 'workflows');
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
@@ -18,8 +18,9 @@ export function workflowModules() {
   return {
     workflowsPath,
     workflowInterceptorModules: [interceptorsPath],
-    // Read once per worker and not once per execution. None of ours keeps anything between calls (the architecture test
-    // allows no variable of a module): what an execution knows is in its story, or with the SDK's activator. Bench `jobs`.
+    // Modules are evaluated once per worker, not once per execution. None keeps state between calls (the architecture
+    // test forbids variables of modules): state is in the story of an execution, or in the SDK's activator. Bench
+    // `jobs`.
     preloadModules: ['@temporalio/workflow', workflowsPath, interceptorsPath],
   };
 }
@@ -33,7 +34,7 @@ export async function writeBundle(target = bundlePath()): Promise<void> {
 
 const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
-/** A stack trace names file and line by the map alone; the text of the files is half of the bundle (bench `waiting`). */
+/** Stack traces need only the map; the sources are half of the bundle (bench `waiting`). */
 function withoutSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);
   if (at < 0) throw new Error('the bundle has no source map');

@@ -30,7 +30,7 @@ export async function makeCurrent(client: Client, namespace: string, buildId: st
   }
 }
 
-/** What asks the server to make a build the current one. */
+/** Request that makes a build the current one. */
 export function currentVersion(namespace: string, buildId: string) {
   return {
     ...{ namespace, buildId, deploymentName: DEPLOYMENT_NAME },

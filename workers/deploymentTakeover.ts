@@ -1,7 +1,7 @@
 /**
- * No job waits for a version that nobody runs any more. Each worker makes its version the current one when it starts, also
- * one of an old version that died and came back while a new version was deployed: once the old workers are gone, every
- * job would wait for them, beside new workers that are given nothing.
+ * Takes over a version without workers. Each worker makes its version the current one at its start, also a worker of an
+ * old version that was restarted while a new version was deployed: once the old workers are gone, every job would wait
+ * for them, beside new workers without work.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -11,22 +11,22 @@ import type { Logger } from '../infra/log.ts';
 import type { Temporal } from '../infra/temporal/connect.ts';
 import { currentVersion, DEPLOYMENT_NAME } from './deployment.ts';
 
-/** Where workflows run: without it no job goes on, whoever serves the other queues. */
+/** Task queue of the workflows: without it no job goes on, whatever serves the other queues. */
 export const DECIDING_QUEUE: TaskQueue = 'jobs';
 const LOOK_EVERY_MS = 15_000;
 const LOOK_LIMIT_MS = 10_000;
-/** A poll lasts a minute at most: a living worker asks anew within so many looks. */
+/** A poll lasts a minute at most: a living worker polls again within this many checks. */
 const PATIENCE = 5;
 
 export interface Version {
   namespace: string;
   buildId: string;
-  /** After so many looks that saw no new poll, the current version counts as gone. */
+  /** After so many checks without a new poll the current version counts as gone. */
   patience?: number;
 }
 
 export interface DeploymentTakeover {
-  /** Makes this version the current one if nobody runs the current one any more; true when it did. */
+  /** Makes this version the current one if the current one has no workers; true when it did. */
   attempt(): Promise<boolean>;
 }
 
@@ -41,12 +41,12 @@ export function openDeploymentTakeover(temporal: Temporal, version: Version): De
       deploymentName: DEPLOYMENT_NAME,
     });
     const current = workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
-    // A server that was restarted forgot all polls. So what counts is not how old one is, but that no other one comes.
+    // A restarted server has lost all polls. So the age of the last one does not count, but that no other one comes.
     const found = `${current} ${await lastPoll(client, namespace, current)}`;
     unchanged = found === known ? unchanged + 1 : 0;
     known = found;
     if (current === buildId || unchanged < patience) return false;
-    // Refused if a worker that started meanwhile, or another one that looked, was quicker.
+    // Refused if another worker was faster.
     const wish = { ...currentVersion(namespace, buildId), conflictToken };
     await client.workflowService.setWorkerDeploymentCurrentVersion(wish);
     return true;
@@ -57,7 +57,7 @@ export function openDeploymentTakeover(temporal: Temporal, version: Version): De
       try {
         return await temporal.within(LOOK_LIMIT_MS, lookThrough);
       } catch (error) {
-        // Others could not reach the server either: they get their time anew.
+        // Other workers could not reach the server either: they get their time anew.
         known = '';
         throw error;
       }
@@ -75,7 +75,7 @@ async function lastPoll(client: Client, namespace: string, version?: string | nu
   return Math.max(0, ...own.map(({ lastAccessTime }) => (lastAccessTime ? tsToMs(lastAccessTime) : 0)));
 }
 
-/** Looks again and again, until the worker is told to stop. */
+/** Checks periodically until the worker is told to stop. */
 export async function watchDeployment(
   takeover: DeploymentTakeover,
   log: Logger,

@@ -1,4 +1,4 @@
-/** One worker process: serves the configured task queues until it is told to stop, then finishes what it holds. */
+/** One worker process: serves the configured task queues until it is told to stop, then finishes its running steps. */
 import '../infra/steadyHeap.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -24,6 +24,7 @@ import { startTracing } from '../infra/telemetry/startTracing.ts';
 import { PROVIDERS } from '../providers/registry.ts';
 import { bundlePath } from './bundle.ts';
 import { versioned } from './deployment.ts';
+import { DECIDING_QUEUE, openDeploymentTakeover, watchDeployment } from './deploymentTakeover.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
 import { prepareServer } from './prepareServer.ts';
 import {
@@ -33,10 +34,9 @@ import {
   planOf,
   STICKY_LIMIT_MS,
 } from './queues.ts';
-import { DECIDING_QUEUE, watchDeployment, openDeploymentTakeover } from './deploymentTakeover.ts';
 import { tracingSinks } from './tracing.ts';
 
-/** Steps in flight get this long to finish before the process leaves them to another one. */
+/** Time for running steps before the process leaves them to another one. */
 const SHUTDOWN_GRACE_MS = 20_000;
 const SHUTDOWN_FORCE_MS = 28_000;
 
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   });
   const { temporal } = dependencies;
   const version = { namespace: config.temporal.namespace, buildId: config.buildId };
-  // Beside the work, not before it: a server that cannot do this now must not keep jobs waiting.
+  // Runs beside the work: a server that cannot do this now must not delay jobs.
   void prepareServer({ temporal, ...version, log, signal: stop.signal });
   if (config.workerQueues.includes(DECIDING_QUEUE)) {
     void watchDeployment(openDeploymentTakeover(temporal, version), log, stop.signal);
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
   log.info('worker stopped');
 }
 
-/** Only where it was asked for: workers that share a machine would fight for one port. */
+/** Only on request: workers on one machine would compete for one port. */
 async function exportMetrics(config: Config, log: Logger): Promise<MetricsServer | undefined> {
   if (config.workerMetricsPort === undefined) return undefined;
   const { host, workerMetricsPort: port, metricsToken: token } = config;
@@ -88,7 +88,7 @@ async function exportMetrics(config: Config, log: Logger): Promise<MetricsServer
   return server;
 }
 
-/** The server may start later than we do: it is waited for, with a word in the log each time. */
+/** The server may start later: the worker waits for it and logs that. */
 async function connect(config: Config, log: Logger, signal: AbortSignal): Promise<NativeConnection> {
   for (;;) {
     try {
@@ -103,12 +103,12 @@ async function connect(config: Config, log: Logger, signal: AbortSignal): Promis
 
 const CONNECT_LIMIT_MS = 15_000;
 
-/** An address that swallows packets must not hold the process for ever, and without a word. */
+/** An address that drops packets must not hold the process for ever in silence. */
 async function connectOnce(address: string): Promise<NativeConnection> {
   const connecting = NativeConnection.connect({ address });
   const late = new AbortController();
   const expiry = sleep(CONNECT_LIMIT_MS, undefined, { signal: late.signal }).then(() => {
-    // Should it come after all, nobody wants it any more.
+    // A connection that comes later is closed.
     connecting.then((connection) => connection.close()).catch(() => undefined);
     throw new Error('no answer in time');
   });
@@ -154,7 +154,7 @@ async function createWorker(queue: TaskQueue, parts: WorkerParts): Promise<Worke
 
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-/** The SDK's own log lines go into ours. */
+/** Writes the SDK's log lines to our log. */
 function installRuntime(log: Logger): void {
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
@@ -164,7 +164,7 @@ function installRuntime(log: Logger): void {
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
     },
-    // Our own handlers decide when to stop.
+    // Our signal handlers decide when to stop.
     shutdownSignals: [],
   });
 }

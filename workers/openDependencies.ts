@@ -1,4 +1,4 @@
-/** Opens what the activities stand on. */
+/** Opens the dependencies of the activities. */
 import { join } from 'node:path';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type pg from 'pg';
@@ -51,7 +51,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
   const { allowPrivateHosts } = config.fetch;
   const guardedFetch = createGuardedFetch({ allowPrivateHosts });
   const payments = servesMediaOnly(config.workerQueues) ? new Map() : createPaymentNetworks(config);
-  // An alert rule sees an increase only of a series that was there before.
+  // Alert rules see an increase only in an existing series.
   for (const network of payments.keys()) topUpsReached.inc({ provider: network, state: 'wrong' }, 0);
   return {
     temporal,
@@ -86,7 +86,7 @@ export async function openWorkerDependencies(config: Config, log: Logger): Promi
 
 const MAX_TURN_WAIT_MS = 20_000;
 
-/** Half of the steps, of those that work and of those that wait, are left to the other accounts. */
+/** Half of the running and of the waiting steps are left to other accounts. */
 function mediaShares({ workerSlots, limits }: Config): Pick<ActivityDependencies, 'shares' | 'mediaTurns'> {
   const steps = mediaStepsAtOnce(workerSlots.media);
   return {

@@ -1,4 +1,4 @@
-/** What a worker asks of the server beside its work: that its version is the current one, and schedules for the upkeep. */
+/** Prepares the server beside the work: makes this version the current one, and creates the maintenance schedules. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from '../infra/log.ts';
@@ -6,7 +6,7 @@ import type { Temporal } from '../infra/temporal/connect.ts';
 import { makeCurrent } from './deployment.ts';
 import { ensureSchedules } from './schedules.ts';
 
-/** Longer than the server takes to learn of a version by its first poll. */
+/** Longer than the server takes to learn of a version from its first poll. */
 const TRY_LIMIT_MS = 30_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
@@ -20,7 +20,10 @@ export interface Preparation {
   signal: AbortSignal;
 }
 
-/** Tries until it succeeds or the worker stops: without schedules no forgotten hold expires and no lost job is refunded. */
+/**
+ * Retries until it succeeds or the worker stops: without schedules no abandoned hold expires and no lost job is
+ * refunded.
+ */
 export async function prepareServer(preparation: Preparation): Promise<void> {
   const { namespace, buildId } = preparation;
   await Promise.all([

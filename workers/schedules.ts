@@ -1,4 +1,4 @@
-/** The upkeep schedules, created once and brought up to date by every worker that starts. */
+/** Maintenance schedules, created once and updated by every worker that starts. */
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { UPKEEP_DUTIES, UPKEEP_WORKFLOW, type UpkeepDuty } from '../workflows/contract.ts';
 
@@ -7,7 +7,7 @@ const EVERY: Record<UpkeepDuty, '1m' | '10m' | '1h'> = {
   reconcileJobs: '1m',
   sweepObjects: '10m',
   purgeIdempotencyKeys: '1h',
-  // What wallets sign in with is of use for minutes only, and anybody can have more of it written.
+  // Nonces of sign-ins are needed for minutes only, and anybody can create more.
   purgeSignInNonces: '1m',
   tellUntold: '10m',
   purgeWebhooks: '1h',

@@ -1,4 +1,4 @@
-/** A workflow as a span: told by the workflow when it ends, so that it is told once, not at every replay. */
+/** Span of a workflow, reported when it ends, so that it is reported once and not at every replay. */
 import type { InjectedSinks } from '@temporalio/worker';
 import { recordFinished } from '../infra/telemetry/spans.ts';
 import { traceOf } from '../infra/temporal/traceHeaders.ts';

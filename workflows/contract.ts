@@ -1,6 +1,6 @@
 /**
- * What the API, the workers and the workflows agree on: names, ids, inputs, results. Plain JSON only: money travels as
- * decimal strings of nano units, bytes never travel.
+ * Contract of the API, the workers and the workflows: names, ids, inputs, results. Plain JSON only: money is in decimal
+ * strings of nano units, and media bytes are never in it.
  */
 import type { ErrorCode } from '../domain/errors.ts';
 import type { AudioUsage } from '../domain/generation/audioOffer.ts';
@@ -29,13 +29,13 @@ export const SEARCH_ATTRIBUTES = {
   costUsd: 'FareboxCostUsd',
 } as const;
 
-/** Where the source of a job comes from: an object that the API uploaded, or a URL kept sealed in an object. */
+/** Source of a job: an uploaded object, or a URL that is encrypted in an object. */
 export type JobSource =
   | { from: 'upload'; sizeBytes: number; sha256: string }
-  /** The URL lies in the sealed order object: a user's URL never enters a history. */
+  /** The URL is in the sealed order object: a user's URL never enters a history. */
   | { from: 'url' };
 
-/** What every generation is ordered with. Durations are inputs, so that a test can pass short ones. */
+/** Input of every generation. Durations are inputs, so that tests can pass short ones. */
 interface AnyGeneration {
   queueId: string;
   accountId: string;
@@ -44,12 +44,12 @@ interface AnyGeneration {
   requestId: string;
   modelId: string;
   provider: string;
-  /** Where the provider's step runs: an engine of our own burns cores, a foreign service is waited for. */
+  /** Queue of the provider's step: a local engine uses cores, a remote service is waited for. */
   providerQueue: 'media' | 'providers';
-  /** Unix ms by the caller's clock: past it nobody waits for the answer any more, so nothing is charged. */
+  /** Unix ms by the caller's clock, after which no client waits for the answer, so nothing is charged. */
   acceptBy: number;
   timing: GenerationTiming;
-  /** What the client wants to be told; where to tell it is in the database: a user's URL never enters a history. */
+  /** Events that the client wants; the URL is in the database: it never enters a history. */
   webhook?: { events: readonly WebhookEvent[] };
 }
 
@@ -61,7 +61,7 @@ export interface VoiceChange extends AnyGeneration {
   seed?: number;
 }
 
-/** What was ordered lies sealed in storage; here is only what decides about the price. */
+/** The order itself is encrypted in storage; this has only what determines the price. */
 export interface AudioGeneration extends AnyGeneration {
   kind: 'audio';
   usage: AudioUsage;
@@ -70,15 +70,15 @@ export interface AudioGeneration extends AnyGeneration {
 export interface VideoGeneration extends AnyGeneration {
   kind: 'video';
   usage: VideoUsage;
-  /** How many media the client handed in; their addresses are in the sealed order. */
+  /** Number of media of the order; their addresses are in the sealed order. */
   mediaCount: number;
-  /** The terms that a person agreed to with this order. */
+  /** Version of the consent given with this order. */
   consentVersion?: string;
 }
 
 export type GenerationInput = VoiceChange | AudioGeneration | VideoGeneration;
 
-/** What the client handed in, for the steps that remove it. */
+/** Objects of the client, for the steps that remove them. */
 export function clientInputsOf(input: GenerationInput): { queueId: string; mediaCount?: number } {
   const { queueId } = input;
   if (input.kind === 'voice-changer') return { queueId };
@@ -86,18 +86,18 @@ export function clientInputsOf(input: GenerationInput): { queueId: string; media
 }
 
 export interface GenerationTiming {
-  /** How long a started workflow waits for the question that comes with it, before it gives up uncharged. */
+  /** Time for which a started workflow waits for its update before it ends without a charge. */
   acceptMs: number;
-  /** From acceptance to the stored output; past it the job is `timed_out` and refunded. */
+  /** Time from acceptance to the stored output; after it the job is `timed_out` and refunded. */
   deadlineMs: number;
-  /** The client's own limit (`Cancel-After`): past it the job is cancelled and refunded, within the budget of the day. */
+  /** The client's limit (`Cancel-After`): after it the job is cancelled and refunded, within the budget of the day. */
   cancelAfterMs?: number;
-  /** From the stored output to its deletion when nobody completes the job. */
+  /** Time from the stored output to its deletion when the client does not complete the job. */
   retentionMs: number;
-  /** First and longest pause between two questions to the provider. */
+  /** First and longest pause between two polls of the provider. */
   pollFirstMs: number;
   pollLongestMs: number;
-  /** A step that is silent for this long is taken for dead and given to another worker. */
+  /** A step without a heartbeat for this long counts as dead and is given to another worker. */
   heartbeatMs: number;
 }
 
@@ -116,13 +116,13 @@ export type CancelResult = { outcome: 'cancelled' | 'too_late' | 'already_ended'
 
 /** Update `complete`: `deleted` when the object is gone (or will never come), `pending` when deletion is still retried. */
 export const COMPLETE_UPDATE = 'complete';
-/** What the client had seen: media that is stored already is waited for, media that may still come is only discarded. */
+/** State that the client had seen: stored media is waited for, media that may still come is only discarded. */
 export interface CompleteRequest {
   stored: boolean;
 }
 export type CompleteResult = { outcome: 'deleted' | 'pending' };
 
-/** What a generation ends with, and what an operator reads as the workflow's result. */
+/** Result of a generation, which operators read as the workflow's result. */
 export interface GenerationResult {
   state: JobState | 'refused';
   durationSeconds?: number;
@@ -132,10 +132,10 @@ export interface GenerationResult {
   failure?: { code: ErrorCode; message: string };
 }
 
-/** Signal: the provider says that it is done. It only ends a pause: what came of the order the provider is asked itself. */
+/** Signal: the provider reports the end. It only ends a pause: the result is read from the provider. */
 export const CALLED_BACK_SIGNAL = 'calledBack';
 
-/** Tells the client of one event, for as long as it takes. */
+/** Delivers one event to the client, however long it takes. */
 export const WEBHOOK_WORKFLOW = 'webhook';
 
 export interface WebhookInput {
@@ -169,22 +169,22 @@ export function webhookOptions(told: WebhookInput) {
   };
 }
 
-/** Signal: the client wants it now, whatever the pause has left. */
+/** Signal: the client wants it now, without the rest of the pause. */
 export const RESEND_SIGNAL = 'resend';
 
 export type WebhookWorkflow = (input: WebhookInput) => Promise<WebhookResult>;
 
-/** A payment's way from its header into the books: recorded, handed in, found on the chain, credited. */
+/** Top-up by a payment: recorded, submitted, found on the chain, credited. */
 export const TOP_UP_WORKFLOW = 'topUp';
 
 export interface TopUpInput {
-  /** Follows from the payment: one run at a time, and what an earlier one did is in its row. */
+  /** Id derived from the payment: one run at a time; its row has the result of earlier ones. */
   paymentId: string;
-  /** Of the payer's wallet. */
+  /** Family of the payer's wallet. */
   accountId: string;
   requestId: string;
   payment: SignedPayment;
-  /** Of the token. */
+  /** Decimals of the token. */
   decimals: number;
 }
 
@@ -205,7 +205,7 @@ export interface PresentedPayment {
   settlements: number;
 }
 
-/** What everybody who starts one says of it. What happened already is in the row, so it may be started again when it is gone. */
+/** Options of every start. Its row has all earlier results, so it may be started again when it is gone. */
 export function topUpOptions(input: TopUpInput) {
   const { paymentId, accountId, payment } = input;
   const taskQueue: TaskQueue = 'jobs';
@@ -230,7 +230,7 @@ export type TopUpWorkflow = (input: TopUpInput) => Promise<TopUpResult>;
 
 export const UPKEEP_WORKFLOW = 'upkeep';
 
-/** The regular duties; each is a Temporal Schedule of its own. */
+/** Maintenance tasks; each is a Temporal Schedule of its own. */
 export const UPKEEP_DUTIES = [
   'expireHolds',
   'sweepObjects',
@@ -244,11 +244,11 @@ export const UPKEEP_DUTIES = [
 ] as const;
 export type UpkeepDuty = (typeof UPKEEP_DUTIES)[number];
 
-/** What an operator who runs a duty by hand may ask for; the schedules ask for nothing. */
+/** Options for an operator who runs a task by hand; the schedules have none. */
 export interface UpkeepOptions {
-  /** `sweepObjects`: how old an object without a job must be to go; an hour by default. */
+  /** `sweepObjects`: minimum age of an object without a job; an hour by default. */
   orphanGraceMs?: number;
-  /** `reconcileTopUps`: for how long nothing must have happened at a payment; a minute by default. */
+  /** `reconcileTopUps`: minimum time since the last change of a payment; a minute by default. */
   topUpGraceMs?: number;
 }
 

@@ -43,20 +43,20 @@ type JobFailure = {
 interface GenerationRun {
   input: GenerationInput;
   steps: Steps;
-  /** What the client is told of: started, never waited for while the job goes on. */
+  /** Deliveries to the client: started, but not awaited while the job goes on. */
   told: Promise<void>[];
   answer?: AcceptResult;
   source?: Measurement;
-  /** What a wish to cancel interrupts: the measuring, or the conversation with the provider. */
+  /** Scope that a request to cancel interrupts: the measurement, or the generation. */
   interruptible?: CancellationScope;
-  /** Ends the pause before the next question to the provider. */
+  /** Ends the pause before the next poll of the provider. */
   calledBack?: () => void;
-  /** Somebody waits for the answer; without that nothing is charged. */
+  /** A client waits for the answer; without one nothing is charged. */
   asked: boolean;
   cancelRequested: boolean;
-  /** The client's wish to end it, while the books decide. */
+  /** Request of the client to end it, while the database decides. */
   wish?: Promise<boolean>;
-  /** How the client has ended it, and what the books say of that. */
+  /** How the client has ended it, with the result of the database. */
   ended?: { ending: JobFailure; result: EndJobResult };
   completeRequested: boolean;
   mediaGone: boolean;
@@ -90,7 +90,7 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
     if (stands) await keep(run);
   }
   run.decided = true;
-  // An operator's cancellation must not cut off the answers that clients wait for.
+  // A cancellation by an operator must not cut off the answers to waiting clients.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   // Only where there is something to wait for: waiting for nothing takes a turn, too.
   if (run.told.length > 0) await Promise.all(run.told);
@@ -103,14 +103,15 @@ const UNHEARD: Refusal = {
   message: 'The job could not be accepted in time. Nothing was charged; please try again.',
 };
 
-/** Measures the source and charges for it; every refusal leaves nothing behind. */
+/** Measures the source and charges for it; a refusal leaves nothing behind. */
 async function accept(run: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = run;
   try {
-    // A start whose caller is already gone must not become a charge that nobody hears of. One that is taken back meanwhile
-    // ends now: whoever repeats it waits for that.
+    // A start without a waiting caller must not become a charge that no client hears of. One that is withdrawn
+    // meanwhile ends now: its repetition waits for that.
     await condition(() => run.asked || run.cancelRequested, input.timing.acceptMs);
-    // Nobody waits for the answer. An earlier attempt at this turn may have charged and been lost when the server died.
+    // No client waits for the answer. An earlier attempt at this turn may have charged and been lost when the server
+    // died.
     if (!run.asked || run.cancelRequested) return await abandon(run);
     run.interruptible = new CancellationScope({ cancellable: true });
     const measured = await run.interruptible.run(() => measure(run));
@@ -135,8 +136,8 @@ function stand(
 }
 
 /**
- * Whether the charge was made is not known here: the books decide, and what they hold is given back. A job goes on whose client
- * was told by the API, from its row, that it stands.
+ * Whether the charge was made is unknown here: the database decides, and a charge is refunded. A job goes on when the
+ * API told its client, from its row, that it stands.
  */
 async function abandon(run: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = run;
@@ -147,7 +148,7 @@ async function abandon(run: GenerationRun): Promise<AcceptResult> {
   return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
 }
 
-/** An order of words alone has nothing to be measured. */
+/** An order without media needs no measurement. */
 function measure({ input, steps }: GenerationRun): Promise<MeasureResult> {
   const wordsOnly = input.kind === 'audio' || (input.kind === 'video' && input.mediaCount === 0);
   if (!wordsOnly) return steps.media.measureSource({ job: input });
@@ -160,7 +161,7 @@ async function refuse(run: GenerationRun, refusal: Refusal): Promise<AcceptResul
   return { accepted: false, code, message, ...(fields ? { fields } : {}) };
 }
 
-/** Talks to the provider until the output is stored, the provider says no, the client cancels or time is up. */
+/** Works with the provider until the output is stored, the provider refuses, the client cancels or time is up. */
 async function produce(run: GenerationRun): Promise<'stored' | JobFailure> {
   const { deadlineMs, cancelAfterMs = deadlineMs } = run.input.timing;
   const production = new CancellationScope({ cancellable: true, timeout: deadlineMs });
@@ -194,7 +195,7 @@ function failed(code: ErrorCode, message: string): JobFailure {
   return { state: 'failed', failure: { code, message } };
 }
 
-/** Ends the job at the client's own limit, if the books allow it. */
+/** Ends the job at the client's limit, if the database allows it. */
 async function converseWithin(run: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
   const limit = new CancellationScope({ cancellable: true });
   limit
@@ -211,8 +212,8 @@ async function converseWithin(run: GenerationRun, limitMs: number): Promise<'sto
 }
 
 /**
- * The books decide before anything is interrupted. False: its provider cannot be stopped and the account was refunded enough
- * today, so the job goes on and its charge stands.
+ * The database decides before anything is interrupted. False: the provider cannot be stopped and the account's refunds
+ * of today are used up, so the job goes on and its charge stands.
  */
 async function endWithinBudget(run: GenerationRun, ending: JobFailure): Promise<boolean> {
   if (run.ended) return true;
@@ -237,7 +238,7 @@ async function askBooks(run: GenerationRun, ending: JobFailure): Promise<boolean
 async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
   const { steps, input } = run;
   const { timing } = input;
-  // It was measured before the charge, but a job that was not to be abandoned may have lost that.
+  // It was measured before the charge, but a job that was resumed may have lost the result.
   const measured = run.source ? ({ ok: true, source: run.source } as const) : await measure(run);
   if (!measured.ok) return failed(measured.code, measured.message);
   const { source } = measured;
@@ -261,7 +262,7 @@ async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
       case 'unknown':
         if (!outcome.askable && isLost) return LOST;
         isLost = !outcome.askable;
-        // A provider that cannot be asked stays silent: only an earlier attempt that still runs can bring an output.
+        // A provider without a lookup stays silent: only an earlier running attempt can bring an output.
         await sleep(outcome.askable ? timing.pollLongestMs : timing.heartbeatMs + LOST_GRACE_MS);
         outcome = await steps.provider.generate({ job: input, source });
         break;
@@ -273,12 +274,12 @@ const LOST: JobFailure = failed(
   'provider_unknown',
   "The provider's reply was lost, and it cannot be asked what became of the job.",
 );
-/** After its heartbeat was missed, an attempt that is not dead has this long to store what it made. */
+/** An attempt without a heartbeat that is not dead has this long to store its output. */
 const LOST_GRACE_MS = 10_000;
 
 /**
- * Asks until there is an outcome. A call of the provider ends the pause between two questions, but only a few times: each
- * costs the history some events, and who calls too often is asked at the usual times.
+ * Polls until there is an outcome. A callback of the provider ends the pause between two polls, but only a few times:
+ * each adds events to the history, and after that the usual times apply.
  */
 async function awaitOutcome(run: GenerationRun, operation: OperationHandle): Promise<GenerateResult> {
   const ask = () => run.steps.polling.awaitOutcome({ job: run.input, operation });
@@ -298,7 +299,7 @@ async function awaitOutcome(run: GenerationRun, operation: OperationHandle): Pro
 
 const MAX_CALLS_HEARD = 3;
 
-/** Refunds and ends the job; the row decides when the output and the end raced each other. */
+/** Refunds and ends the job; the row decides when output and end race. */
 async function close(run: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
     const wish = { ...clientInputsOf(run.input), ...ending };
@@ -316,7 +317,7 @@ async function close(run: GenerationRun, ending: JobFailure): Promise<'stored' |
   });
 }
 
-/** Keeps the output until the client is done with it or its retention ends, then deletes it. */
+/** Keeps the output until the client completes the job or its retention ends, then deletes it. */
 async function keep(run: GenerationRun): Promise<void> {
   const { input, steps } = run;
   run.result = { ...run.result, state: 'stored' };
@@ -372,8 +373,8 @@ async function cancel(run: GenerationRun): Promise<CancelResult> {
 
 async function complete(run: GenerationRun, request?: CompleteRequest): Promise<CompleteResult> {
   run.completeRequested = true;
-  // Before there is an output there is nothing to remove; what arrives later is discarded at once. The row can be ahead of
-  // this workflow: a client that was sent the output must not hear that it is gone while it is not.
+  // Without an output there is nothing to remove; a later one is discarded at once. The row can be ahead of this
+  // workflow: a client that was sent the output must not hear that it is gone while it is not.
   const stored = request?.stored || (run.decided && run.result.state === 'stored');
   if (!stored) return { outcome: 'deleted' };
   const gone = await condition(() => run.mediaGone, 5_000);

@@ -1,4 +1,4 @@
-/** The messages to a generation, typed by the contract. */
+/** Updates and signals of a generation, typed by the contract. */
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import {
   ACCEPTED_UPDATE,

@@ -1,11 +1,11 @@
-/** What an operator reads in the Temporal UI without opening a payload. */
+/** Summary for operators in the Temporal UI, without opening a payload. */
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import { formatNano } from '../domain/money.ts';
 import { type GenerationInput, type GenerationResult, SEARCH_ATTRIBUTES } from './contract.ts';
 
 /**
- * Shows where the job stands; `next` says in a few words what happened last and what comes next. The UI's panel is a line
- * or two lower than its text: what matters comes first.
+ * Shows the state of the job; `next` says in a few words what happened last and what comes next. The UI's panel is a
+ * line or two lower than its text: important text comes first.
  */
 export function describeJob(input: GenerationInput, result: GenerationResult, next: string): void {
   const price = result.priceUsd === undefined ? undefined : formatNano(BigInt(result.priceUsd));

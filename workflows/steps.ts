@@ -1,4 +1,4 @@
-/** The activities of a generation, each with its queue, its deadlines and the words an operator reads beside it. */
+/** Activities of a generation, each with its queue, deadlines and summary for operators. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { JobsActivities, MediaActivities, ProviderActivities } from '../activities/types.ts';
 import type { GenerationInput } from './contract.ts';
@@ -6,9 +6,9 @@ import type { GenerationInput } from './contract.ts';
 export interface Steps {
   /** On the media queue: fetch, check the signature, decode. */
   media: MediaActivities;
-  /** Beside the workflow, for the ledger: short, idempotent, a database round trip (bench `jobs`). */
+  /** Local activities for the ledger: short, idempotent, one database round trip (bench `jobs`). */
   ledger: Pick<JobsActivities, 'acceptJob' | 'discardSource'>;
-  /** Never given up: what the user must get back, and what must not be left lying about. */
+  /** Never given up: refunds and removals. */
   untilDone: Pick<JobsActivities, 'endJob' | 'abandonJob' | 'removeMedia'>;
   provider: Pick<ProviderActivities, 'generate'>;
   /** Retried with growing pauses until there is an outcome: the pauses add nothing to the history (bench `waiting`). */
@@ -34,7 +34,7 @@ export function createSteps(input: GenerationInput): Steps {
       scheduleToCloseTimeout: MEASURE_LIMIT_MS,
       heartbeatTimeout: timing.heartbeatMs,
       retry: { initialInterval: 500, maximumInterval: 5_000 },
-      // Its client waits, and local generations, which take their time, stand in the same line.
+      // Its client waits, and long local generations use the same queue.
       priority: { priorityKey: 1, fairnessKey: accountId },
       summary: 'measure the source',
     }),

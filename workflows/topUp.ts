@@ -1,7 +1,7 @@
 /**
- * The story of a top-up, from a signed payment to the credit. Nothing but our own look at the chain credits, and a payment
- * is handed in again only after a certain refusal and only when its payer presents it again, or when the network dropped
- * the transaction: where the answer was lost it may be on its way, and is looked for until it is found or its time is over.
+ * Story of a top-up, from a signed payment to the credit. Only our own reading of the chain credits it. A payment is
+ * submitted again only after a certain refusal, when its payer presents it again, or when the network dropped the
+ * transaction: after a lost answer it may be in transit, and is looked for until it is found or its time is over.
  */
 import {
   CancellationScope,
@@ -18,7 +18,7 @@ import { FIRST_REFUSED_PAUSE_MS, isFinalTopUp } from '../domain/payments/topUp.t
 import { SEARCH_ATTRIBUTES, type TopUpInput, type TopUpResult } from './contract.ts';
 import { presentedSignal } from './messages.ts';
 
-/** Never given up: money is in it. Each can be repeated. */
+/** Never given up: they concern money. Each can be repeated. */
 const UNFAILING = {
   startToCloseTimeout: 60_000,
   heartbeatTimeout: 5_000,
@@ -43,7 +43,7 @@ const { examineTopUp } = proxyActivities<TopUpActivities>({
 const { watchTopUp } = proxyActivities<TopUpActivities>({
   ...UNFAILING,
   taskQueue: 'payments',
-  // The first attempt looks closely by itself; then a payment that its chain forgot for an hour is few questions.
+  // The first attempt polls closely by itself; later, a payment that its chain lost for an hour causes few queries.
   retry: { initialInterval: 1_000, backoffCoefficient: 1.2, maximumInterval: 30_000 },
   summary: 'look on the chain',
 });
@@ -51,9 +51,9 @@ const { watchTopUp } = proxyActivities<TopUpActivities>({
 interface TopUpRun {
   input: TopUpInput;
   stand: TopUpStand;
-  /** Up to which settlement its payer wants it handed in. */
+  /** Number of the settlement up to which its payer wants it submitted. */
   wanted: number;
-  /** What a payer who presents it again interrupts. */
+  /** Scope that a repeated presentation interrupts. */
   pause?: CancellationScope;
 }
 
@@ -96,7 +96,7 @@ async function watch(run: TopUpRun): Promise<TopUpVerdict | undefined> {
   try {
     return await pause.run(() => look(run));
   } catch (error) {
-    // An operator's cancellation of the workflow itself goes on; the row is taken up again by the reconciler.
+    // A cancellation of the workflow by an operator goes through; the reconciler resumes the row.
     const byPayer = isCancellation(error) && !CancellationScope.current().consideredCancelled;
     if (byPayer) return undefined;
     throw error;
@@ -110,7 +110,10 @@ async function look(run: TopUpRun): Promise<TopUpVerdict | undefined> {
   return await watchTopUp({ paymentId: run.input.paymentId });
 }
 
-/** A refused payment: its payer may present it again until its window ends. Undefined: it is on its way after all. */
+/**
+ * Waits with a refused payment: its payer may present it again until its window ends. Undefined: it is in transit after
+ * all.
+ */
 async function waitForPayer(run: TopUpRun): Promise<TopUpVerdict | undefined> {
   const { paymentId } = run.input;
   let pauseMs: number = FIRST_REFUSED_PAUSE_MS;
@@ -124,7 +127,7 @@ async function waitForPayer(run: TopUpRun): Promise<TopUpVerdict | undefined> {
   }
 }
 
-/** What an operator reads in the Temporal UI. */
+/** Summary for operators in the Temporal UI. */
 function describe({ input, stand }: TopUpRun): void {
   const credited = stand.creditedUsd === undefined ? undefined : formatNano(BigInt(stand.creditedUsd));
   const lines = [

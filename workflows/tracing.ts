@@ -1,6 +1,6 @@
 /**
- * Hands the trace of the request that started a workflow on to its steps, and tells the worker when the workflow has
- * ended. It decides nothing and adds no command: a history with the header replays as one without.
+ * Passes the trace of the starting request to the steps of a workflow, and reports its end to the worker. It adds no
+ * command: a history with the header replays like one without.
  */
 import type { Headers } from '@temporalio/common';
 import { proxySinks, type Sinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
@@ -12,7 +12,7 @@ export interface TracingSinks extends Sinks {
 
 const { tracing } = proxySinks<TracingSinks>();
 
-/** The name by which the bundle finds it. */
+/** Name by which the bundle finds it. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let trace: Headers = {};
   return {

@@ -1,4 +1,4 @@
-/** One regular duty, run by its schedule; visible and repeatable in the Temporal UI. */
+/** One maintenance task, run by its schedule; visible and repeatable in the Temporal UI. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { UpkeepActivities } from '../activities/types.ts';
 import type { UpkeepDuty, UpkeepOptions } from './contract.ts';

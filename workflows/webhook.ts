@@ -1,4 +1,7 @@
-/** Tells a client of one event of its job: attempts with growing pauses, until somebody takes it or says to stop. */
+/**
+ * Delivers one event of a job to its client: attempts with growing pauses, until the receiver accepts it or refuses
+ * further ones.
+ */
 import {
   CancellationScope,
   condition,
@@ -15,12 +18,12 @@ import { resendSignal } from './messages.ts';
 
 const { deliverWebhook } = proxyActivities<WebhookActivities>({
   taskQueue: 'webhooks',
-  // The conversation has its own ten seconds; the rest is for the database.
+  // The delivery has its own ten seconds; the rest is for the database.
   startToCloseTimeout: 30_000,
   heartbeatTimeout: 5_000,
-  // A queue that nobody serves for a week is no longer waited for.
+  // Limit for a queue without workers.
   scheduleToCloseTimeout: 604_800_000,
-  // A receiver that fails is an outcome. What is tried again here is a step that could not be made or recorded.
+  // A failing receiver is an outcome. The retries here are for a step that could not be run or recorded.
   retry: { initialInterval: 1_000, maximumInterval: 60_000 },
 });
 
@@ -30,13 +33,13 @@ export async function webhook({ queueId, event, pausesMs }: WebhookInput): Promi
     wantedNow = true;
   });
   for (let attempt = 1; ; attempt += 1) {
-    // Whoever asked for it before this attempt is served by it.
+    // This attempt serves all earlier requests to resend.
     wantedNow = false;
     const nextPauseMs = pausesMs[attempt - 1] ?? null;
     const result = await deliverWebhook({ queueId, event, attempt, nextPauseMs });
     setCurrentDetails(`**${wordsOf(result)}** · attempt ${attempt} of ${pausesMs.length + 1}`);
     const isOver = result.outcome !== 'failed' || nextPauseMs === null;
-    // Who asks for it once more may do so between the answer of the receiver and the end of this run.
+    // A request to resend may come between the answer of the receiver and the end of this run.
     if (isOver && !wantedNow) return { state: result.outcome, attempts: attempt };
     if (!isOver) await condition(() => wantedNow, nextPauseMs);
   }
@@ -47,14 +50,14 @@ function wordsOf(result: AttemptResult): string {
   return result.status === null ? result.error : `${result.error} (${result.status})`;
 }
 
-/** Resolves when it is certain to be told. */
+/** Resolves when the delivery is certain. */
 export async function notifyClient(
   { queueId, accountId }: GenerationInput,
   event: WebhookEvent,
 ): Promise<void> {
   const told = { queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS };
   try {
-    // A job that is cancelled is told of all the same.
+    // Events of a cancelled job are delivered as well.
     await CancellationScope.nonCancellable(() =>
       startChild(webhook, {
         ...webhookOptions(told),
@@ -63,7 +66,7 @@ export async function notifyClient(
       }),
     );
   } catch (error) {
-    // Somebody else tells it already. By name: the bundle of the workflows has none of the package that has the class.
+    // A delivery is running already. Compared by name: the workflow bundle lacks the package with the class.
     if (!(error instanceof Error && error.name === 'WorkflowExecutionAlreadyStartedError')) throw error;
   }
 }

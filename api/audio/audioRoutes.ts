@@ -25,7 +25,7 @@ import { AUDIO_DESCRIPTIONS } from './openapi.ts';
 import { audioQueueBody, audioQuoteBody } from './schema.ts';
 
 const kind = 'audio';
-/** Prompt and lyrics, in a script of four bytes a letter, escaped. */
+/** Prompt and lyrics in four-byte letters, escaped. */
 const QUEUE_BODY_BYTES = 2 * 1024 * 1024;
 
 const quoteRoute = defineRoute({

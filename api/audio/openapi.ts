@@ -1,4 +1,4 @@
-/** How the audio routes describe themselves. */
+/** Descriptions of the audio routes. */
 import {
   answersWith,
   ORDER_HEADERS,

@@ -5,7 +5,7 @@ import { wholeSeconds } from '../queue/jobBodies.ts';
 import { webhookFields } from '../queue/webhook.ts';
 
 const model = z.string().min(1);
-/** More than any model takes; what a model takes is asked of its entry. */
+/** More than any model accepts; its entry has the limit of each model. */
 const MAX_CHARACTERS = 100_000;
 
 const characterCount = z.int().positive().max(MAX_CHARACTERS);

@@ -20,7 +20,7 @@ export const listAuditRoute = defineRoute({
   async handler({ core: { sql } }, { caller, query: { limit, cursor } }) {
     const before = cursor === undefined ? {} : { before: decodeActId(cursor) ?? refuseCursor() };
     const acts = await listActs(sql, { accountId: caller.accountId, limit: limit + 1, ...before });
-    // Another account's place is no place: the answer is that to an invented one.
+    // A cursor of another account gets the same answer as an invalid one.
     if (!acts) return refuseCursor();
     const page = acts.slice(0, limit);
     const last = page.at(-1);
@@ -52,7 +52,7 @@ function encodeActId(id: string): string {
   return Buffer.from(id).toString('base64url');
 }
 
-/** Undefined for anything that `encodeActId` did not make of an id. */
+/** Undefined for a text that `encodeActId` did not make. */
 function decodeActId(cursor: string): string | undefined {
   const id = Buffer.from(cursor, 'base64url').toString('latin1');
   return /^[1-9]\d{0,18}$/.test(id) && BigInt(id) <= MAX_ID && encodeActId(id) === cursor ? id : undefined;

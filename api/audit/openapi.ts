@@ -1,4 +1,4 @@
-/** How the audit route describes itself, and what it answers. */
+/** Description of the audit route with its answer. */
 import { z } from 'zod';
 import { AUDIT_ACTIONS } from '../../infra/postgres/audit.ts';
 import { answersWith, isoTime, listOf, type RouteDescription } from '../http/describe.ts';

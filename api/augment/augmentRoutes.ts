@@ -35,7 +35,7 @@ function purchaseOf({ prices }: Config, sold: Sold, requestId: string): Purchase
   return { price, snapshot, ttlMs: TTL_MS };
 }
 
-/** Of an account, whatever its key: these reach out to others in our name. */
+/** Limit of an account, over all its keys: these routes send requests to other hosts. */
 async function limitPerMinute(
   { limits: { calls: limits } }: Dependencies,
   accountId: string,

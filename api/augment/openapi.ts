@@ -1,4 +1,4 @@
-/** How the augment routes describe themselves. */
+/** Descriptions of the augment routes. */
 import type { RouteDescription } from '../http/describe.ts';
 import { dryRunCost } from '../paid/dryRun.ts';
 import { READING_BUDGET } from '../paid/readings.ts';

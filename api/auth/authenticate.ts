@@ -1,4 +1,4 @@
-/** Who is calling: the first step of every route that is not open. */
+/** Identifies the caller. First step of every route that is not open. */
 import { hash } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -24,32 +24,32 @@ export interface Authentication extends Discovery {
   signIn: SignIn;
   throttle: SignInThrottle;
   walletCaller(wallet: Wallet): WalletCaller;
-  /** The same caller as long as the same is known of the key: what is worked out for it is kept (bench `front`). */
+  /** One Caller for each state of a key, so that values computed from it are kept (bench `front`). */
   callers: WeakMap<FoundKey, Caller>;
 }
 
 export interface AuthRequest {
   rawHeaders: readonly string[];
-  /** Of the request, without its query. */
+  /** Path of the request, without its query. */
   path: string;
   access: Exclude<Access, 'open'>;
-  /** The client's; worked out when it is asked for, which is for wallets only. */
+  /** Address of the client. Computed on demand: only wallets need it. */
   address(): string;
 }
 
-/** No caller: only where the route and the configuration let everybody read the catalogue. */
+/** There is no caller only where the route and the configuration let everybody read the catalogue. */
 export type Identified = { caller: Caller | undefined } | { answer: Answer };
 
 /** Kinds of access that accept a wallet sign-in in place of a key (API-19). */
 const FOR_WALLETS: ReadonlySet<Access> = new Set<Access>(['caller', 'buyer', 'quote', 'own-wallet']);
-/** What everybody may read where the configuration says so. */
+/** Kinds of access that need no credential where the configuration says so. */
 const CATALOGUE: ReadonlySet<Access> = new Set<Access>(['catalogue', 'quote']);
 
 export function isForWallets(access: Access): boolean {
   return FOR_WALLETS.has(access);
 }
 
-/** The caller, or the answer to one who cannot be told apart; throws FareboxError for a credential that is no good. */
+/** The caller, or the answer to a request without a credential. Throws FareboxError for a bad credential. */
 export async function authenticate(
   authentication: Authentication,
   request: AuthRequest,
@@ -126,7 +126,7 @@ async function keyHolder(
   throw refusal;
 }
 
-/** An address that sent too many keys in vain costs no further look into the database. */
+/** An address that sent too many unknown keys costs no further query. */
 function findKey({ keys, throttle }: Authentication, secret: string, addressOf: () => string) {
   if (!looksLikeSecret(secret)) return undefined;
   const secretHash = hash('sha256', secret, 'hex');

@@ -4,7 +4,7 @@ import { type Answer, json } from '../http/answer.ts';
 import type { PaymentOffers } from '../wallets/paymentOffers.ts';
 import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
 
-/** Ten dollars, which is what is proposed to whoever asks for no amount. */
+/** Ten dollars, proposed to clients that name no amount. */
 export const SUGGESTED_AMOUNT = '10000000';
 
 type DiscoveryConfig = SignInOfferConfig & Pick<Config, 'catalogue'>;
@@ -14,7 +14,7 @@ export interface Discovery {
   offers: PaymentOffers;
 }
 
-/** `path` is that of the request, without its query. `signInOnly`: nothing is for sale there. */
+/** `path`: of the request, without its query. `signInOnly`: the route sells nothing. */
 export async function discoveryAnswer(
   { config, offers }: Discovery,
   { path, signInOnly }: { path: string; signInOnly: boolean },
@@ -37,7 +37,7 @@ export async function discoveryAnswer(
   return json({ ...offer, authOptions }, { status: 402, headers: paymentRequired(offer) });
 }
 
-/** What x402 clients read from the header. The origin is the configured one, whatever `Host` says. */
+/** Offer that x402 clients read from the header. The origin is the configured one, whatever `Host` says. */
 export function x402Offer(
   config: SignInOfferConfig,
   { path, accepts, error }: { path: string; accepts: readonly unknown[]; error: string },
@@ -55,7 +55,7 @@ export function x402Offer(
   };
 }
 
-/** The header that tells it (x402 version 2). */
+/** Header of the offer (x402 version 2). */
 export function paymentRequired(offer: object): Record<string, string> {
   return { 'PAYMENT-REQUIRED': Buffer.from(JSON.stringify(offer)).toString('base64') };
 }

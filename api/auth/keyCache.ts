@@ -1,8 +1,8 @@
 /**
- * What is known about keys, so that a busy key costs one lookup in some seconds. A change is heard at once
- * (infra/postgres/keyChanges.ts); the ages below only bound what a silent loss of that channel can do: 5 s while it is
- * thought to live, 1 s while it is known to be down. Unknown keys are remembered for a second, apart from the known ones,
- * so that a flood of invented keys pushes none of those out. Bench `front`.
+ * Cache of keys: a busy key costs one query in some seconds. Changes arrive at once (infra/postgres/keyChanges.ts). The
+ * ages below bound the harm of a lost notification: 5 s while the channel seems to live, 1 s while it is known to be
+ * down. Unknown keys are remembered for a second in a cache of their own, so that a flood of invented keys evicts no
+ * real one. Bench `front`.
  */
 import { LRUCache } from 'lru-cache';
 import type { KeyChange } from '../../infra/postgres/keyChanges.ts';
@@ -11,14 +11,14 @@ import type { FoundKey } from '../../infra/postgres/keys.ts';
 export interface KeyCacheOptions {
   /** Reads one key by the SHA-256 of its secret. */
   find(secretHash: Buffer): Promise<FoundKey | undefined>;
-  /** Whether changes are heard at the moment. */
+  /** Whether notifications of changes arrive at the moment. */
   listening(): boolean;
 }
 
 export interface KeyCache {
-  /** By the hex SHA-256 of the secret; answers at once when it is known. */
+  /** Finds a key by the hex SHA-256 of its secret; synchronous for a cached key. */
   get(secretHash: string): FoundKey | undefined | Promise<FoundKey | undefined>;
-  /** Whether a key has this hash for all that this process knows, however long ago it was read. */
+  /** Whether this process has ever read a key with this hash. */
   has(secretHash: string): boolean;
   forget(change: KeyChange): void;
   clear(): void;
@@ -38,7 +38,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
   const known = new LRUCache<string, KeyEntry>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_KEYS });
   const asking = new Map<string, Promise<FoundKey | undefined>>();
-  // Counts changes: an answer that was asked for before a change must not be kept after it.
+  // Number of changes so far. A row that was requested before a change must not be cached after it.
   let changes = 0;
 
   async function ask(secretHash: string): Promise<FoundKey | undefined> {

@@ -1,10 +1,13 @@
-/** Notes when keys were last used: gathered in memory, written together, each key at most once a minute (bench `front`). */
+/**
+ * Records when keys were last used: collected in memory, written together, each key at most once a minute (bench
+ * `front`).
+ */
 import { LRUCache } from 'lru-cache';
 import type { DatabaseClock } from '../../infra/postgres/databaseClock.ts';
 
 export interface KeyUse {
   touch(keyId: string): void;
-  /** Writes what is waiting; at most one write runs at a time. */
+  /** Writes the collected times; at most one write runs at a time. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,7 +32,7 @@ export function createKeyUse(
       await write(uses);
       for (const [keyId, at] of uses) written.set(keyId, at.getTime());
     } catch {
-      // A lost time of last use harms nobody; the next use is noted again.
+      // A lost time does no harm: the next use is recorded again.
     }
   }
 

@@ -1,18 +1,18 @@
 /**
- * Which credential a request carries, read from the headers as they were sent: Node drops a second Authorization, and
- * exactly that must be noticed. The name of the host and every forwarding header are not looked at.
+ * Reads the credential of a request from its raw headers: Node drops a second Authorization, and exactly that must be
+ * noticed. The host name and forwarding headers are ignored.
  */
 
 export type Credential =
   | { kind: 'none' }
   | { kind: 'bearer'; secret: string }
-  /** A wallet's sign-in; `header` as it was sent. */
+  /** Sign-in of a wallet; `header` as it was sent. */
   | { kind: 'wallet'; header: string }
-  /** An Authorization header that is no bearer token. */
+  /** An Authorization header without a bearer token. */
   | { kind: 'malformed' }
-  /** More than one credential: which one counts would be anybody's guess. */
+  /** More than one credential: it is unclear which one counts. */
   | { kind: 'ambiguous' }
-  /** A payment, which only the top-up route takes. */
+  /** A payment. Only the top-up route accepts one. */
   | { kind: 'payment' };
 
 const NONE: Credential = { kind: 'none' };

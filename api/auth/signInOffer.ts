@@ -11,7 +11,7 @@ export function signInOffer(config: SignInOfferConfig) {
   return { ...signInChallenge(config), schema: SCHEMA };
 }
 
-/** A fresh challenge; its nonce is no promise: wallets may choose their own. */
+/** A new challenge. Its nonce is a proposal: wallets may choose their own. */
 export function signInChallenge(config: SignInOfferConfig) {
   const now = Date.now();
   return {
@@ -28,7 +28,7 @@ export function signInChallenge(config: SignInOfferConfig) {
   };
 }
 
-/** Smart wallets are asked on their chain, so only where its nodes are known. */
+/** Contract wallets are checked on their chain, so only chains with configured nodes are listed. */
 function chainsOf({ signInNetworks, networks }: Config['x402']): { chainId: string; type: string }[] {
   return signInNetworks.flatMap((chainId) => {
     if (familyOf(chainId) === 'solana') return [{ chainId, type: 'ed25519' }];
@@ -41,7 +41,7 @@ const TEXT = { type: 'string' };
 const TIME = { type: 'string', format: 'date-time' };
 const ADDRESS = { type: 'string', format: 'uri' };
 
-/** Of what the header carries when the text is left to us. */
+/** Schema of the header when the client writes the text itself. */
 const SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

@@ -13,31 +13,31 @@ import type { LimitSettings } from '../limits/callLimits.ts';
 
 export interface SignInThrottle {
   /**
-   * Throws FareboxError `rate_limited` while the address has sent too many in vain, unless the wallet, which has proved
-   * nothing yet, is the name of one that could pay lately: a crowd behind one address suffers from none of its members.
+   * Throws FareboxError `rate_limited` while the address has sent too many failed sign-ins. Exempt is a wallet (not
+   * proven yet) that could pay lately, so that many clients behind one address do not suffer from each other.
    */
   requireOpen(address: string, wallet: Wallet, network: string): void;
-  /** The same about a key that this process has not seen: one that it knows suffers from no neighbour. */
+  /** The same for a key that this process has not seen; a known key is exempt. */
   requireOpenForUnknownKey(address: string): void;
   /** The account can pay for something. */
   notePaying(accountId: string): void;
-  /** Counts one that came to nothing. Throws FareboxError `rate_limited` for one too many. */
+  /** Counts a failed sign-in. Throws FareboxError `rate_limited` for one too many. */
   countFailure(address: string): Promise<void>;
   /**
-   * Around a question to a chain, which resolves to whether the wallet signed: only then it does not count. Throws
-   * FareboxError `rate_limited` instead of asking when the address has too many of them under way, or has asked in vain too
-   * often: about wallets that could pay lately each by itself, about all others together.
+   * Wraps a query to a chain that resolves to whether the wallet signed; only a signed one does not count. Throws
+   * FareboxError `rate_limited` in place of it when too many queries of the address are running, or too many failed:
+   * wallets that could pay lately are counted separately, all others together.
    */
   askChain(address: string, wallet: Wallet, ask: () => Promise<boolean>): Promise<boolean>;
 }
 
-/** A sign-in in vain costs a hundredth of what is done on routes that count each request. */
+/** A failed sign-in counts a hundredth of a request on routes that count each request. */
 const VAIN_SHARE = 100;
-/** One that a node was asked about costs more than that; a crowd behind one address is not to meet this either. */
+/** A sign-in for which a node was queried costs more. The share leaves room for many clients behind one address. */
 const ASKED_SHARE = 10;
 /**
- * Questions of a process at the same time (smartWallets.ts). An address may have half of those that others leave: however
- * many it sends, the next address finds a place.
+ * Queries of a process at the same time (smartWallets.ts). An address may have half of those that others leave, so the
+ * next address always finds a place.
  */
 const MAX_ASKED_AT_ONCE = 16;
 const MAX_ADDRESSES = 10_000;
@@ -51,7 +51,7 @@ const VAIN = {
 const ASKED = { path: 'sign-ins of contracts', what: ' with sign-ins that only a chain can judge' };
 
 export function createSignInThrottle(limits: LimitSettings, perAddressPerMinute: number): SignInThrottle {
-  /** Until when (performance.now) each is shut out: each process learns it by itself, from the count that they share. */
+  /** Time (performance.now) until which each address is blocked; processes learn it from the shared count. */
   const shut = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   const paying = new LRUCache<string, true>({ max: MAX_PAYING, ttl: PAYING_MS });
   const asking = new Map<string, number>();
@@ -108,13 +108,13 @@ export function createSignInThrottle(limits: LimitSettings, perAddressPerMinute:
   };
 }
 
-/** Also by the name without the chain: of a key, and of contracts whose account is from before they had one. */
+/** Also looks under the name without the chain: keys, and contracts whose account is older than chain names. */
 function isIn(paying: LRUCache<string, true>, wallet: Wallet): boolean {
   const { family, address } = wallet;
   return paying.has(walletAccountId(wallet)) || paying.has(walletAccountId({ family, address }));
 }
 
-/** How many questions a network of addresses may have at the same time, by what the others have. */
+/** Queries that an address may run at the same time, given those of the others. */
 function shareOf(network: string, asking: ReadonlyMap<string, number>): number {
   let others = -(asking.get(network) ?? 0);
   for (const count of asking.values()) others += count;

@@ -8,12 +8,12 @@ import { type Answer, json } from '../http/answer.ts';
 import { paymentRequired, SUGGESTED_AMOUNT, x402Offer } from './discovery.ts';
 import { signInChallenge } from './signInOffer.ts';
 
-/** In USD, as the public edge says it. */
+/** In USD, as the API writes amounts. */
 const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
 
 type Offering = Pick<Dependencies, 'core' | 'accounts'>;
 
-/** Undefined: there is no way to top up at the moment. `path` is that of the request. */
+/** Undefined: no top-up is possible at the moment. `path`: of the request. */
 export async function topUpNeeded(
   { core: { config }, accounts: { payments, offers } }: Offering,
   { path, funds }: { path: string; funds: Funds },

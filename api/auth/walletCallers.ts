@@ -1,4 +1,4 @@
-/** What a wallet is as a caller: an ordinary account without a key, whose id follows from the address. */
+/** A wallet as a caller: an ordinary account without a key, whose id follows from the address. */
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
 import { type Wallet, walletName } from '../../domain/wallets.ts';
@@ -8,7 +8,7 @@ export type WalletCaller = Caller & { wallet: Wallet };
 
 const MAX_WALLETS = 10_000;
 
-/** The same caller for the same wallet, so that what others work out for it need not be worked out again. */
+/** One Caller for each wallet, so that values computed from it are kept. */
 export function createWalletCallers(): (wallet: Wallet) => WalletCaller {
   const known = new LRUCache<string, WalletCaller>({ max: MAX_WALLETS });
   return (wallet) => {

@@ -43,9 +43,9 @@ export const analyticsQuery = z
 export type AnalyticsQuery = z.infer<typeof analyticsQuery>;
 
 export interface DayRange {
-  /** How the answer names it. */
+  /** Name in the answer. */
   lookback: string;
-  /** UTC days, oldest first, none left out. */
+  /** UTC days, oldest first, without gaps. */
   days: string[];
 }
 

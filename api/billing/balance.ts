@@ -1,4 +1,4 @@
-/** GET /billing/balance (ACCOUNT-8): what the account can spend, and from which currency the next charge is taken. */
+/** GET /billing/balance (ACCOUNT-8): the spendable balance, and the currency of the next charge. */
 
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -27,7 +27,7 @@ export const billingBalance = defineRoute({
   },
 });
 
-/** Balances are rounded down where a JSON number cannot say them: nobody is shown credit that is not there. */
+/** Balances that a JSON number cannot represent are rounded down: no answer shows credit that does not exist. */
 export function presentBalance(balance: Balance) {
   const first = SPEND_ORDER.find((currency) => balance[currency] > 0n);
   return {

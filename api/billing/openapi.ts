@@ -1,4 +1,4 @@
-/** How the billing routes describe themselves. */
+/** Descriptions of the billing routes. */
 import { answersWith, type RouteDescription } from '../http/describe.ts';
 import { analyticsAnswer, balanceAnswer, retiredAnswer, usageAnswer } from './schema.ts';
 

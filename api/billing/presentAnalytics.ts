@@ -1,10 +1,10 @@
-/** Usage sums as the owner sees them (ACCOUNT-14). Figures are added as integers and become numbers at the end. */
+/** Usage sums in the public form (ACCOUNT-14). Amounts are added as integers and become numbers at the end. */
 import { nanoToNumber } from '../../domain/money.ts';
 import type { KeyName, UsageAnalytics, UsageSums } from '../../infra/postgres/usageAnalytics.ts';
 import type { DayRange } from './analyticsQuery.ts';
 import { dayStartMs, parseDay } from './timestamps.ts';
 
-/** How many models and keys are told day by day. */
+/** Number of models and keys with daily figures. */
 const MAX_NAMES = 10;
 
 export interface AnalyticsContext {
@@ -69,7 +69,7 @@ export function presentAnalytics(analytics: UsageAnalytics, context: AnalyticsCo
 
 type SkuRow = UsageAnalytics['skus'][number];
 
-/** A model that is sold by different units has an entry for each: units of different kinds have no sum. */
+/** A model with prices in several units has an entry for each: their sum would be meaningless. */
 function modelsOf(analytics: UsageAnalytics): { model: string; unit: string; rows: SkuRow[] }[] {
   const groups = new Map<string, { model: string; unit: string; rows: SkuRow[] }>();
   for (const row of [...analytics.skus].sort(dearestFirst((sku) => sku.sku))) {
@@ -97,7 +97,7 @@ function sum(rows: readonly UsageSums[], currency: 'usd' | 'diem'): bigint {
 
 const UNIT_DECIMALS = 18;
 
-/** Added exactly: ten times 0.1 is 1. */
+/** Exact addition: ten times 0.1 is 1. */
 function sumUnits(rows: readonly UsageSums[]): number {
   const scaled = rows.reduce((total, { units }) => {
     const [whole = '0', fraction = ''] = units.split('.');
@@ -148,12 +148,12 @@ function daily(
       name,
       sumUnits(units.get(`${day} ${name}`) ?? []),
     ]);
-    // Not by assignment: a key may be called `__proto__`.
+    // Not by assignment: a key may be named `__proto__`.
     return Object.fromEntries([...figures, ['date', dayStartMs(parseDay(day) ?? 0)]]);
   });
 }
 
-/** A name for each key that no other has: keys may share a description, and `date` is taken. */
+/** A unique name for each key: keys may share a description, and `date` is reserved. */
 function labelsOf(keyIds: readonly (string | null)[], known: readonly KeyName[]): Map<string | null, string> {
   const taken = new Set(['date']);
   const labels = new Map<string | null, string>();

@@ -1,11 +1,11 @@
-/** GET /billing/usage, retired on 2026-09-16 (API-16): 410 to everyone, whatever was sent. */
+/** GET /billing/usage, retired on 2026-09-16 (API-16): answers 410 to every request. */
 
 import { json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute } from '../http/route.ts';
 import { BILLING_DESCRIPTIONS } from './openapi.ts';
 
-/** 2026-07-09T00:00:00Z, when it was announced. */
+/** 2026-07-09T00:00:00Z, the time of the announcement. */
 const DEPRECATED_AT = 1_783_555_200;
 const SUNSET = 'Wed, 16 Sep 2026 00:00:00 GMT';
 

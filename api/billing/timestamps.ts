@@ -1,24 +1,24 @@
-/** Times as clients write them: ISO 8601 in UTC with up to nine decimals, as exact nanoseconds. */
+/** Parses times of clients: ISO 8601 in UTC with up to nine decimals, as exact nanoseconds. */
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?Z$/;
 const MAX_CHARACTERS = 40;
 const LAST_MICROSECOND = '9999-12-31T23:59:59.999999Z';
 
-/** Nanoseconds since 1970; undefined for what is no time of the years 1 to 9999 in this form. */
+/** Nanoseconds since 1970; undefined unless it is a time of the years 1 to 9999 in this form. */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = text.length <= MAX_CHARACTERS ? ISO.exec(text) : null;
   if (!match) return undefined;
   const [, date = '', time = '', fraction = ''] = match;
   const ms = Date.parse(`${date}T${time}Z`);
-  // Dates that do not exist are moved on by the parser instead of being refused; year 0 is none to the database.
+  // `Date.parse` accepts some dates that do not exist as later ones; Postgres has no year 0.
   if (Number.isNaN(ms) || date.startsWith('0000')) return undefined;
   if (new Date(ms).toISOString().slice(0, 19) !== `${date}T${time}`) return undefined;
   return BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
 
 /**
- * The first microsecond that is not earlier. For a bound of a range, inclusive or exclusive, that changes nothing: the
- * times of the books are whole microseconds.
+ * Rounds up to a microsecond. For a bound of a range, inclusive or exclusive, that changes nothing: ledger times are
+ * whole microseconds.
  */
 export function toMicroseconds(nanoseconds: bigint): string {
   const micros = nanoseconds / 1_000n + (nanoseconds > 0n && nanoseconds % 1_000n > 0n ? 1n : 0n);
@@ -31,7 +31,7 @@ export function toMicroseconds(nanoseconds: bigint): string {
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
-/** Days since 1970 of `YYYY-MM-DD`; undefined for what is no date of the years 1 to 9999. */
+/** Days since 1970 of `YYYY-MM-DD`; undefined unless it is a date of the years 1 to 9999. */
 export function parseDay(text: string): number | undefined {
   if (!DATE.test(text) || text.startsWith('0000')) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);

@@ -1,4 +1,4 @@
-/** GET /billing/usage-analytics (ACCOUNT-14): the billed amounts by day, by model and by key. */
+/** GET /billing/usage-analytics (ACCOUNT-14): billed amounts by day, model and key. */
 import type { Config } from '../../infra/config/config.ts';
 import { keyNames, usageAnalytics } from '../../infra/postgres/usageAnalytics.ts';
 import { usageHorizon } from '../../infra/postgres/usageHistory.ts';
@@ -48,7 +48,7 @@ async function ask(
   });
 }
 
-/** Null for a model that is no longer in the catalogue, and for what is no model. */
+/** Null for a model that left the catalogue, and for a product that is no model. */
 function modelTypeOf(config: Config, id: string): string | null {
   const known = config.models.find((model) => model.id === id);
   return known?.type ?? null;

@@ -1,4 +1,4 @@
-/** Usage history as text/csv (ACCOUNT-13, RFC 4180): lines of whole entries, the column names first. */
+/** Usage history as text/csv (ACCOUNT-13, RFC 4180): a header line, then whole entries. */
 import { Readable } from 'node:stream';
 import type pg from 'pg';
 import { USAGE_CSV_HEADER, usageLines } from '../../infra/postgres/usageCsv.ts';
@@ -13,10 +13,10 @@ interface CsvRequest {
 
 const CONTENT_TYPE = 'text/csv; charset=utf-8';
 const FIRST_LINE = `${USAGE_CSV_HEADER}\r\n`;
-/** Lines of one batch of a stream: some hundred kilobytes, and one statement of some milliseconds. */
+/** Lines of one batch of a stream: some hundred kilobytes, one statement of some milliseconds. */
 const BATCH = 2_000;
 
-/** One page; `x-next-cursor` names the next and is missing on the last. */
+/** One page; `x-next-cursor` is the next cursor, absent on the last page. */
 export async function csvPage(sql: pg.Pool, key: Buffer, { walk, headers }: CsvRequest): Promise<Answer> {
   const { range, pageSize } = walk;
   const lines = await usageLines(sql, range, { ...walk, limit: pageSize });
@@ -35,8 +35,8 @@ export async function csvPage(sql: pg.Pool, key: Buffer, { walk, headers }: CsvR
 }
 
 /**
- * The whole range. Each batch is a statement of its own, asked for while the client takes the one before: no more than
- * these two are in memory, no transaction stays open however slow the client is, and none follows when it has gone.
+ * The whole range. Each batch is a statement of its own, read while the client receives the one before: at most these
+ * two are in memory, no transaction stays open for a slow client, and no statement follows when the client has gone.
  */
 export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
   return stream(
@@ -48,7 +48,7 @@ export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
 async function* batches(sql: pg.Pool, walk: UsageWalk): AsyncGenerator<string, void> {
   const read = (after: UsagePlace | null) => {
     const lines = usageLines(sql, walk.range, { horizon: walk.horizon, after, limit: BATCH });
-    // Its failure is thrown where it is awaited; a client that has gone does not come to that.
+    // Its error is thrown where it is awaited, which does not happen when the client has gone.
     lines.catch(() => undefined);
     return lines;
   };

@@ -1,6 +1,6 @@
 /**
- * Where a walk through the usage history goes on. The cursor carries all that the first page was asked, the walk's
- * horizon and its place; its signature covers these and the account, so it is good for nobody else and for nothing else.
+ * Cursor of the usage history. It carries the query of the first page, the horizon and the position; its signature
+ * covers these and the account, so it is valid for nobody else and nothing else.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -11,14 +11,14 @@ import { INVALID_CURSOR } from '../http/paging.ts';
 export interface UsageWalk {
   range: UsageRange;
   pageSize: number;
-  /** From `usageHorizon`, fixed by the first page. */
+  /** Value of `usageHorizon` at the first page. */
   horizon: string;
-  /** Null: at the start. */
+  /** Null: the start. */
   after: UsagePlace | null;
 }
 
 const MAC_BYTES = 32;
-/** A cursor of another meaning, or of another form of this one, has another signature. */
+/** Purpose and version of the cursor, part of its signature. */
 const PURPOSE = 'usage-history 1';
 
 const content = z.tuple([
@@ -39,10 +39,10 @@ export function encodeUsageCursor(key: Buffer, walk: UsageWalk & { after: UsageP
   return Buffer.concat([sign(key, range.accountId, payload), payload]).toString('base64url');
 }
 
-/** Throws FareboxError `invalid_request` for all that `encodeUsageCursor` did not make for this account. */
+/** Throws FareboxError `invalid_request` unless `encodeUsageCursor` made it for this account. */
 export function decodeUsageCursor(key: Buffer, accountId: string, cursor: string): UsageWalk {
   const bytes = Buffer.from(cursor, 'base64url');
-  // The last character of base64url can have bits that mean nothing: two texts must not be one cursor.
+  // The last character of base64url can have unused bits: two texts must not be one cursor.
   if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== cursor) throw invalid();
   const payload = bytes.subarray(MAC_BYTES);
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), sign(key, accountId, payload))) throw invalid();

@@ -21,10 +21,10 @@ import { csvPage, csvStream } from './usageCsv.ts';
 import { decodeUsageCursor, encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
 import { MAX_PAGE, type UsageQuery, usageQuery } from './usageQuery.ts';
 
-/** With and without the parameter: a client that names it takes only what has it. */
+/** With and without the parameter: a client that names it accepts only types with it. */
 const OFFERED = ['application/json', 'application/json;charset=utf-8', 'text/csv', 'text/csv;charset=utf-8'];
 
-/** The answer depends on it, so a cache must not mix them up. */
+/** The answer depends on it, so caches must distinguish them. */
 const HEADERS = { Vary: 'Accept' };
 
 export const usageHistoryRoute = defineRoute({
@@ -36,7 +36,7 @@ export const usageHistoryRoute = defineRoute({
   async handler(dependencies, { caller, query, accepts }) {
     const key = await signingKey(dependencies.core.sql);
     const walk = await walkOf(dependencies, caller.accountId, query);
-    // Who takes neither gets JSON: the texts know no answer that says so.
+    // A client that accepts neither gets JSON: no documented error fits.
     const wantsCsv = (accepts(...OFFERED) || '').startsWith('text/csv');
     if (!wantsCsv) return await jsonPage(dependencies, key, walk);
     const paged = query.pageSize !== undefined || query.cursor !== undefined;
@@ -66,7 +66,7 @@ async function walkOf(
 }
 
 async function jsonPage({ core: { sql } }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {
-  // One more than the page tells whether there is another.
+  // One more than the page shows whether there is another.
   const rows = await usagePage(sql, walk.range, { ...walk, limit: walk.pageSize + 1 });
   const page = rows.slice(0, walk.pageSize);
   const last = page.at(-1);
@@ -75,13 +75,7 @@ async function jsonPage({ core: { sql } }: Dependencies, key: Buffer, walk: Usag
   return json({ data: page.map(presentUsage), nextCursor }, { headers: HEADERS });
 }
 
-/**
- * Usage entry as the owner sees it (ACCOUNT-11).
- *
- * `amount` is what was billed in `currency`, above zero. A refund is an entry of its own below zero, so that the sum
- * over any set of entries is what was really paid. A charge on several currencies has one entry in each, and all of
- * them name the units and the price of the whole. `unit` is the older name of `units`.
- */
+/** Usage entry in the public form (ACCOUNT-11). */
 function presentUsage(row: UsageRow) {
   const units = toNumber(row.units);
   return {

@@ -1,19 +1,19 @@
-/** Base64 that comes in slices: decoded as it arrives, and found out when it is none. */
+/** Decodes base64 in slices as it arrives, and detects malformed text. */
 
 const NOTHING = Buffer.alloc(0);
 const AFTER_PADDING = /[^=\t\n\r ]/;
 const WHITESPACE = /[\t\n\r ]+/g;
 
 /**
- * Takes both alphabets, padded or not, and line breaks and blanks anywhere, as many encoders write them. The decoder of the
- * platform passes over what it does not know, so an outcome that is too short tells that there was such.
+ * Accepts both alphabets, with or without padding, and whitespace anywhere, as many encoders write it. The platform's
+ * decoder skips unknown characters, so a result that is too short shows that there were some.
  */
 export class Base64Decoder {
   isMalformed = false;
   #rest = '';
   #isPadded = false;
 
-  /** What is decoded so far of it; nothing any more once it is malformed. */
+  /** Returns the bytes decoded by this slice; none once the text is malformed. */
   push(text: string): Buffer {
     if (this.isMalformed) return NOTHING;
     if (this.#isPadded) return this.#afterPadding(text);
@@ -27,7 +27,7 @@ export class Base64Decoder {
     return bytes;
   }
 
-  /** The last of it. */
+  /** Returns the last bytes. */
   finish(): Buffer {
     const rest = this.#rest.replace(WHITESPACE, '');
     this.#rest = '';

@@ -1,16 +1,16 @@
-/** Bytes of a body in one buffer that grows: a Buffer for each chunk would cost 200 bytes and more (bench `memory`). */
+/** Collects a body in one growing buffer: a Buffer for each chunk would cost 200 bytes and more (bench `memory`). */
 import { getHeapStatistics } from 'node:v8';
 import { FareboxError } from '../../domain/errors.ts';
 import { createByteBudget, type HeldBytes, type Holding } from '../../infra/byteBudget.ts';
 
 const NO_BYTES = Buffer.alloc(0);
-/** The second chunk gets at least this much, so that the chunks after it need no buffer of their own. */
+/** Capacity from the second chunk on, so that small chunks need no buffer of their own. */
 const MIN_GROWN_BYTES = 1_024;
 
 export interface BodyBufferOptions {
-  /** It never has more capacity than this; who appends sees to it that it needs no more. */
+  /** Largest capacity; the caller ensures that it suffices. */
   maxBytes: number;
-  /** Told of every byte before it is allocated. */
+  /** Accounts for every byte before it is allocated. */
   holding: Pick<Holding, 'take'>;
 }
 
@@ -27,7 +27,7 @@ export class BodyBuffer {
     return this.#length;
   }
 
-  /** Copies the chunk. Throws what the holding throws. */
+  /** Copies the chunk. Throws the error of the memory account. */
   append(chunk: Uint8Array): void {
     const length = this.#length + chunk.length;
     if (length > this.#bytes.length) this.#grow(length);
@@ -40,7 +40,7 @@ export class BodyBuffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Keeps so many bytes, and the memory for those that follow. */
+  /** Truncates to this size and keeps the memory. */
   cut(length: number): void {
     this.#length = length;
   }
@@ -49,7 +49,7 @@ export class BodyBuffer {
     const before = this.#bytes;
     const { maxBytes, holding } = this.#options;
     const grown = Math.min(Math.max(2 * before.length, MIN_GROWN_BYTES), maxBytes);
-    // Most bodies come in one chunk: their buffer is exactly as large.
+    // Most bodies come in one chunk, whose buffer has exactly its size.
     const capacity = before.length === 0 ? length : Math.max(length, grown);
     holding.take(capacity - before.length);
     this.#bytes = Buffer.allocUnsafe(capacity);
@@ -57,19 +57,18 @@ export class BodyBuffer {
   }
 }
 
-/** Bodies up to this size may use the whole budget: large ones of a few callers do not keep out the usual requests. */
+/** Bodies up to this size may use the whole budget: large bodies of a few callers do not keep out ordinary requests. */
 const SMALL_BODY_BYTES = 256 * 1024;
 const LARGE_BODIES_SHARE = 0.75;
 /** Share of the memory for large bodies that one account or address may use. The largest body always fits. */
 const OWNER_SHARE = 0.5;
 const MAX_BODY_BYTES = 35 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
-/** A parsed body may take two bytes of the heap for each byte that was sent, and twice that while it is parsed. */
+/** A parsed body may take two bytes of heap for each byte sent, and twice that during parsing. */
 const HEAP_SHARE = 0.25;
 
 /**
- * How many bytes of request bodies this process holds in memory at once, for all requests together. `maxBytes`: a quarter of
- * its heap by default.
+ * Budget of bytes of request bodies in memory, for all requests together. `maxBytes`: a quarter of the heap by default.
  */
 export function createBodyBudget(maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE): HeldBytes {
   const maxLargeBytes = maxBytes * LARGE_BODIES_SHARE;

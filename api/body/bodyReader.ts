@@ -1,6 +1,6 @@
 /**
- * The bytes of a request's body, with every limit that concerns reading: total size, time, and a least rate, so that
- * nobody holds a connection by sending a byte a second. Stopping early leaves the connection usable for the answer.
+ * Bytes of a request body, with all limits of reading: total size, time, and a minimum rate, so that no client occupies
+ * a connection by sending a byte a second. Stopping early leaves the connection usable for the answer.
  */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
@@ -9,11 +9,11 @@ import type { TurnGuard } from '../server/turnGuard.ts';
 export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** What to throw when the body is larger. */
+  /** Error for a larger body. */
   tooLarge(): FareboxError;
 }
 
-/** Slower than this on average, after a start that a slow network may need, is not a client but a siege. */
+/** Minimum average rate after a start that a slow network may need; slower senders are taken for an attack. */
 const MIN_BYTES_PER_SECOND = 10_000;
 const RATE_FREE_MS = 5_000;
 const CHECK_EVERY_MS = 1_000;
@@ -21,8 +21,8 @@ const CHECK_EVERY_MS = 1_000;
 /** One for each process: what it reads shares turns of the event loop, and the disk. */
 export class BodyReader {
   readonly #turnGuard: TurnGuard;
-  /** All bodies that are being read. One timer looks at all of them: most are gone before it ever does (bench `front`). */
-  readonly #watches = new Set<Watch>();
+  /** All bodies that are being read. One timer checks all of them: most end before it fires (bench `front`). */
+  readonly #watches = new Set<BodyWatch>();
   #timer: NodeJS.Timeout | undefined = undefined;
   #line: Promise<unknown> = Promise.resolve();
 
@@ -52,8 +52,8 @@ export class BodyReader {
   }
 
   /**
-   * The same by listening, for small bodies: they arrive in one piece, and an iterator would cost more than reading them.
-   * `take` gets each piece and may throw to stop. Benches `front` and `rpc`.
+   * The same by `data` events, for small bodies: they arrive in one piece, and an iterator would cost more than reading
+   * them. `take` gets each piece and may throw to stop. Benches `front` and `rpc`.
    */
   take(request: IncomingMessage, limits: BodyLimits, take: (chunk: Buffer) => void): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ export class BodyReader {
       const stop = (error?: unknown) => {
         this.#watches.delete(watch);
         request.off('data', onData).off('end', onEnd).off('error', stop).off('close', onEnd);
-        // Whatever goes wrong after this is nobody's business here, and must not bring down the process.
+        // Later errors have no listener and must not end the process.
         if (error === undefined) return resolve();
         request.pause().on('error', () => undefined);
         reject(asReadError(error, watch));
@@ -93,8 +93,14 @@ export class BodyReader {
     return turn;
   }
 
-  #watch(request: IncomingMessage, timeoutMs: number): Watch {
-    const watch: Watch = { request, timeoutMs, startedAt: performance.now(), waitForReceipt: 0, late: undefined };
+  #watch(request: IncomingMessage, timeoutMs: number): BodyWatch {
+    const watch: BodyWatch = {
+      request,
+      timeoutMs,
+      startedAt: performance.now(),
+      waitForReceipt: 0,
+      late: undefined,
+    };
     this.#watches.add(watch);
     this.#timer ??= setInterval(() => this.#checkRates(), CHECK_EVERY_MS).unref();
     return watch;
@@ -112,11 +118,11 @@ function announcedBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function asReadError(error: unknown, watch: Watch): FareboxError {
+function asReadError(error: unknown, watch: BodyWatch): FareboxError {
   return error instanceof FareboxError ? error : (watch.late ?? brokenOff(error));
 }
 
-interface Watch {
+interface BodyWatch {
   request: IncomingMessage;
   timeoutMs: number;
   startedAt: number;
@@ -124,7 +130,7 @@ interface Watch {
   late: FareboxError | undefined;
 }
 
-function checkRate(watch: Watch): void {
+function checkRate(watch: BodyWatch): void {
   const ms = performance.now() - watch.startedAt;
   const least = ((ms - RATE_FREE_MS) / 1000) * MIN_BYTES_PER_SECOND;
   if (ms < watch.timeoutMs && watch.waitForReceipt >= least) return;
@@ -132,7 +138,7 @@ function checkRate(watch: Watch): void {
     code: 'timed_out',
     message: 'The request body did not arrive in time.',
   });
-  // Whoever reads gets this error; who is this slow does not wait for an answer.
+  // The reader gets this error; a client this slow does not wait for an answer.
   watch.request.destroy(watch.late);
 }
 

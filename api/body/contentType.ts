@@ -1,4 +1,4 @@
-/** What kind of body the Content-Type announces. */
+/** Kind of body by Content-Type. */
 
 export type BodyKind =
   | { kind: 'json' }
@@ -12,7 +12,7 @@ const PARAMETER = /;[ \t]*([a-z0-9_-]{1,32})=(?:"([^"\\]*)"|([^\s;"]+))[ \t]*/gi
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 export function bodyKind(contentType: string | undefined): BodyKind {
-  // Nearly every client sends this (bench `front`).
+  // Fast path for the value that nearly every client sends (bench `front`).
   if (contentType === 'application/json') return JSON_KIND;
   const value = (contentType ?? '').slice(0, 512);
   const type = (value.split(';', 1)[0] ?? '').trim().toLowerCase();

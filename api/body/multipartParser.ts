@@ -23,7 +23,7 @@ export class MultipartParser {
   readonly #delimiter: Buffer;
   #state: State = 'boundary';
   #parts = 0;
-  /** Bytes that were not taken yet. The body begins as if a line had just ended, so that its first boundary is like the others. */
+  /** Unparsed bytes. It begins with a line break, so that the first boundary is like the others. */
   #rest: Buffer = Buffer.from('\r\n');
 
   constructor(boundary: string) {
@@ -35,7 +35,7 @@ export class MultipartParser {
     for (let event = this.#step(); event !== undefined; event = this.#step()) {
       if (event !== 'again') yield event;
     }
-    // What stays is short; copied, so that it does not keep the whole chunk alive.
+    // The rest is short; it is copied, so that it does not keep the whole chunk alive.
     const over = this.#state === 'finished' || this.#state === 'malformed';
     this.#rest = over ? Buffer.alloc(0) : Buffer.from(this.#rest);
   }
@@ -45,7 +45,7 @@ export class MultipartParser {
     return this.#state === 'finished';
   }
 
-  /** One step forward; undefined when more bytes are needed or nothing more will be done. */
+  /** Takes one step; undefined when more bytes are needed or the body has ended. */
   #step(): MultipartEvent | 'again' | undefined {
     switch (this.#state) {
       case 'boundary':
@@ -106,8 +106,8 @@ export class MultipartParser {
   }
 
   /**
-   * How many of the last bytes may be the beginning of a boundary that the next chunk completes. Mostly none, and then the
-   * next chunk is not copied to stand behind them: of large files that was half of what there was to collect.
+   * Number of trailing bytes that may begin a boundary. Mostly none, and then the next chunk is not copied behind them:
+   * for large files that was half of the garbage.
    */
   #begunDelimiter(): number {
     const rest = this.#rest;

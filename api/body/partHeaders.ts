@@ -1,8 +1,8 @@
-/** The header block of one part of a multipart body (RFC 7578), read strictly: what is unclear is refused. */
+/** Parses the header block of a multipart part (RFC 7578) strictly: ambiguous headers are refused. */
 
 export interface PartHead {
   name: string;
-  /** Undefined: a text field. An empty name is what a browser sends for a file that was not chosen. */
+  /** Undefined: a text field. Browsers send an empty name when no file was chosen. */
   filename: string | undefined;
   contentType: string | undefined;
 }
@@ -13,7 +13,7 @@ const PARAMETER = /;[ \t]*([A-Za-z0-9*_-]{1,32})=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 const PLAIN_ENCODINGS = new Set(['7bit', '8bit', 'binary']);
 
-/** The part's head, or undefined when the block is malformed or says what this reader does not do. */
+/** Head of the part; undefined when the block is malformed or uses an unsupported feature. */
 export function parsePartHead(block: Buffer): PartHead | undefined {
   const headers = new Map<string, string>();
   for (const line of block.toString('utf8').split('\r\n')) {

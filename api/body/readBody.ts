@@ -1,4 +1,4 @@
-/** The body that a route's row announces, in the order: kind, size, form, model, schema. */
+/** Reads the body of a route, in the order: kind, size, form, model, schema. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
 import type { Holding } from '../../infra/byteBudget.ts';
@@ -20,13 +20,13 @@ export interface ReadBody {
 
 export interface BodyHooks {
   bodyReader: BodyReader;
-  /** A private folder for uploaded files, the same at each call. */
+  /** Returns a private folder for uploaded files, the same at each call. */
   createFolder(): Promise<string>;
-  /** The model that the body names, told before the rest of it is checked. */
+  /** Receives the model of the body before the rest is checked. */
   noteModel(model: string): void;
-  /** Told of the bytes of the body that are kept in memory. */
+  /** Accounts for bytes of the body in memory. */
   holding: Holding;
-  /** Told of the bytes that go to disk, before they do; throws where there are too many. */
+  /** Accounts for bytes before they are written to disk; throws when there are too many. */
   noteSpooled(bytes: number): void;
   config: Config;
 }
@@ -75,7 +75,7 @@ export async function readBody(
 
 const RAW_TIMEOUT_MS = 10_000;
 
-/** A body as it came, for those whose signature is over the very bytes. Throws `body_too_large` and `unavailable`. */
+/** Reads raw bytes, for signatures over them. Throws `body_too_large` and `unavailable`. */
 export async function readRaw(
   request: IncomingMessage,
   { bodyReader, maxBytes, holding }: RawOptions,
@@ -107,14 +107,14 @@ function check(
   schema: Parameters<typeof validate>[0],
   { body, found }: { body: unknown; found: BodyHooks },
 ): unknown {
-  // Named before it is counted: the limits of the model that answers are the ones that count.
+  // Reported before the call is counted: the limits of the answering model count.
   const model = modelOf(body, spec.naming);
   if (model !== undefined) found.noteModel(model);
   if (spec.needsModel && !isUnnamed(spec, body)) checkModel(body);
   return validate(schema, body);
 }
 
-/** The schema fills in the one that stands for it. */
+/** The schema sets the default model. */
 function isUnnamed({ naming }: BodySpec<unknown>, body: unknown): boolean {
   if (naming?.otherwise === undefined || typeof body !== 'object' || body === null) return false;
   return naming.fields.every((field) => !Object.hasOwn(body, field));

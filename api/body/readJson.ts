@@ -1,4 +1,4 @@
-/** A JSON body: bounded while it is read, parsed once it is known to be harmless. */
+/** Reads a JSON body: bounded while it is read, parsed once it is known to be harmless. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import type { BodyReader } from './bodyReader.ts';
 import { bodyTooLarge } from './tooLarge.ts';
 
 const READ_TIMEOUT_MS = 60_000;
-/** Less than this is parsed and checked in a few milliseconds, whatever it is. */
+/** Smaller bodies are parsed and checked in a few milliseconds, whatever they contain. */
 const QUICK_BYTES = 128 * 1024;
 /**
  * 20,000 distinct names are parsed in 5 ms; 50,000 would already take 20 to 30 ms of a core. Values that fit no schema cost
@@ -29,8 +29,8 @@ export interface RawOptions {
 }
 
 /**
- * Throws `body_too_large`, `invalid_json`, `invalid_request` for one that is too deep or has too many members, and
- * `unavailable` where the process holds too many bytes of bodies.
+ * Throws `body_too_large`, `invalid_json`, `invalid_request` for too deep a body or too many members, and `unavailable`
+ * when the process holds too many bytes of bodies.
  */
 export async function readJson(
   request: IncomingMessage,
@@ -48,7 +48,7 @@ export async function readJson(
   if (!isJson) throw invalidJson();
   const bytes = body.bytes();
   if (bytes.length <= QUICK_BYTES) return parseJson(bytes);
-  // A large body is scanned, parsed and checked in turns of its own: each is short, together they are a stall.
+  // A large body is scanned, parsed and checked in separate turns of the event loop, which together would block it.
   await nextTurn();
   const value = await parseInTurns(bytes).catch(() => {
     throw invalidJson();
@@ -66,7 +66,7 @@ function isWithinLimits(reader: JsonReader, chunk: Buffer): boolean {
   }
 }
 
-/** Whether a body is refused at its end, for whatever follows a mistake. Throws what is told of one that is too complex. */
+/** Checks the end of a body, for text after its value. Throws the error for a body that is too complex. */
 export function isNoJson(error: unknown): boolean {
   if (!(error instanceof JsonProblem)) throw error;
   const excess = EXCESS_WORDS[error.problem];
@@ -83,7 +83,7 @@ const EXCESS_WORDS: Partial<Record<JsonProblem['problem'], string>> = {
   values: `more than ${JSON_LIMITS.values.toLocaleString('en')} values`,
 };
 
-/** `__proto__` becomes an own property, as any other name; of a name given twice the last value counts. */
+/** `__proto__` becomes an own property like any other name; of duplicate names the last value counts. */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalidJson();
   try {

@@ -1,4 +1,4 @@
-/** A multipart body: text fields, and files that are measured and hashed while they come. */
+/** Reads a multipart body: text fields, and files that are measured and hashed as they arrive. */
 
 import type { IncomingMessage } from 'node:http';
 import { MessageChannel } from 'node:worker_threads';
@@ -16,28 +16,28 @@ export interface MultipartOptions {
   bodyReader: BodyReader;
   boundary: string;
   maxFileBytes: number;
-  /** Undefined: all are told; otherwise others are passed over. */
+  /** Undefined: all fields are returned; otherwise only these. */
   knownFields?: readonly string[] | undefined;
   files: FileParts;
-  /** A private folder for the files, asked for when there is a large one. Removing it is the caller's, whatever comes out of this. */
+  /** Returns a private folder, called for the first large file. The caller removes it in any case. */
   createFolder(): Promise<string>;
-  /** Told of the bytes that are kept in memory. */
+  /** Accounts for bytes in memory. */
   holding: Holding;
   noteSpooled(bytes: number): void;
 }
 
 export interface MultipartBody {
   fields: Record<string, string>;
-  /** In the order in which they came. */
+  /** In their order in the body. */
   files: UploadedFile[];
 }
 
 const UPLOAD_TIMEOUT_MS = 120_000;
 const MAX_FIELD_BYTES = 16_384;
-/** Fields, headers and boundaries together. */
+/** Size of fields, headers and boundaries together. */
 const AROUND_THE_FILE_BYTES = 256 * 1024;
 
-/** Throws `invalid_request` for what is malformed or surplus, `payload_too_large` when the file is. */
+/** Throws `invalid_request` for malformed or surplus parts, `payload_too_large` for a file. */
 export async function readMultipart(
   request: IncomingMessage,
   options: MultipartOptions,
@@ -66,7 +66,7 @@ interface FilePart {
   head: PartHead;
 }
 
-/** Takes the parser's events one after the other; each is on disk or in memory when `take` resolves. */
+/** Handles the parser's events in order; each is in memory or on disk when `take` resolves. */
 function createForm(options: MultipartOptions) {
   const { maxFileBytes, files: parts, knownFields, holding } = options;
   const { name, alsoNamed, most } = parts;
@@ -74,7 +74,7 @@ function createForm(options: MultipartOptions) {
   let field: { name: string; content: BodyBuffer } | undefined;
   const files: UploadedFile[] = [];
   let begun = 0;
-  /** The file that is being read. */
+  /** File that is being read. */
   let file: FilePart | undefined;
 
   function begin(head: PartHead): void {
@@ -123,7 +123,7 @@ function createForm(options: MultipartOptions) {
   };
 }
 
-/** A file input in which nothing was chosen arrives as an empty part without a name. */
+/** A file input without a chosen file arrives as an empty part without a name. */
 async function toUploadedFile({ upload, head }: FilePart): Promise<UploadedFile | undefined> {
   if (upload.sizeBytes === 0 && head.filename === '') return undefined;
   return {
@@ -147,17 +147,19 @@ function malformed(reason: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message: `Invalid multipart request: ${reason}.` });
 }
 
-/** Smaller ones are not worth it, and may share their memory with others. */
+/** Smaller buffers are not worth it, and may share their memory with others. */
 const MIN_FREED_BYTES = 16 * 1024;
 
-/** What is handed over to a closed port is gone; Node 20 has no other way to let go of a buffer (`transfer` comes with 22). */
+/**
+ * A buffer transferred to a closed port is freed; Node 20 has no other way to free a buffer (`transfer` comes with 22).
+ */
 const { port1: nowhere, port2: otherEnd } = new MessageChannel();
 nowhere.close();
 otherEnd.close();
 
 /**
- * Gives back the memory of a body's piece at once (bench `memory`): the chunk is empty from then on. A collection would do it
- * too, but what lies outside the heap counts as if it were in it: of twenty uploads every 25 MB would cost a full one.
+ * Frees the memory of a chunk at once (bench `memory`): the chunk is empty from then on. The garbage collector would do
+ * it too, but external memory counts towards its limit: each 25 MB of twenty uploads would cost a full collection.
  */
 export function freeChunk(chunk: Buffer): void {
   const { buffer } = chunk;

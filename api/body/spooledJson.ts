@@ -1,6 +1,6 @@
 /**
- * A JSON body with files in it as base64. Long strings go to disk as they arrive, already decoded; what is left of the body
- * is small, and is parsed as any other. Ten pictures of 25 MB take no more memory than one chunk of each.
+ * Reads a JSON body that has files in base64. Long strings are decoded to disk as they arrive; the rest of the body is
+ * small, and is parsed like any other. Ten pictures of 25 MB take no more memory than one chunk of each.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -16,16 +16,16 @@ export interface SpooledJsonOptions extends SpoolOptions {
   maxBytes: number;
 }
 
-/** Longer than any other field can be: 32,768 letters, each written as an escape of six bytes. */
+/** Longer than any other field: 32,768 letters, each as an escape of six bytes. */
 const IN_MEMORY_BYTES = 256 * 1024;
-/** All that is no file: ten strings that are just short enough, and a prompt. */
+/** The body without files: ten strings just below the limit, and a prompt. */
 const MAX_REST_BYTES = 4 * 1024 * 1024;
 const MAX_SPOOLS = 16;
 const UPLOAD_TIMEOUT_MS = 120_000;
 
 /**
- * The body with a SpooledText where a long string was. Throws `body_too_large`, `payload_too_large`, `invalid_json`, or
- * `invalid_request` for one that is too deep, has too many members, or more long strings than any route takes.
+ * Returns the body with a SpooledText for each long string. Throws `body_too_large`, `payload_too_large`,
+ * `invalid_json`, or `invalid_request` for a body that is too deep, or has too many members or long strings.
  */
 export async function readSpooledJson(
   request: IncomingMessage,
@@ -45,17 +45,17 @@ class SpoolingReader {
   readonly #options: SpoolOptions;
   readonly #reader = new JsonReader(JSON_LIMITS);
   #isJson = true;
-  /** In the place of long strings; nobody outside can know them. */
+  /** Placeholders of long strings; no client can guess them. */
   readonly #mark = `spooled ${randomUUID()} `;
   readonly #spooled: SpooledText[] = [];
   /** The body without its long strings. */
   readonly #rest: BodyBuffer;
-  /** Where a string that is longer than its piece begins in the rest; it goes to a spool when it is long. */
+  /** Start in the rest of a string that is longer than its piece; it is spooled when it is long. */
   #stringAt = 0;
   #spool: Spool | undefined;
-  /** Bytes of the body before the chunk. */
+  /** Offset of the chunk in the body. */
   #offset = 0;
-  /** Bytes of the chunk that are kept already. */
+  /** Number of bytes of the chunk that are kept already. */
   #kept = 0;
 
   constructor(options: SpoolOptions) {
@@ -100,7 +100,7 @@ class SpoolingReader {
     this.#offset += chunk.length;
   }
 
-  /** A part of a string, up to here, and what stands before it. */
+  /** Part of a string up to here, with the text before it. */
   async #keepString(chunk: Buffer, end: number): Promise<void> {
     const start = this.#reader.stringAt + 1 - this.#offset;
     if (start > 0) {
@@ -131,7 +131,7 @@ class SpoolingReader {
     this.#rest.append(bytes);
   }
 
-  /** Depth and members are bounded by the reader. Names of members stay as they are: no schema knows such a one. */
+  /** The reader bounds depth and members. Names of members are never spooled: no schema has such a long one. */
   #withSpooled(value: unknown): unknown {
     if (this.#spooled.length === 0) return value;
     if (typeof value === 'string' && value.startsWith(this.#mark)) {

@@ -1,4 +1,4 @@
-/** A long string of a JSON body: decoded from base64 into a file while it arrives, so that it is never in memory as a whole. */
+/** Long string of a JSON body, decoded from base64 into a file as it arrives: it is never in memory as a whole. */
 import { z } from 'zod';
 import type { Holding } from '../../infra/byteBudget.ts';
 import { dataUrlHead } from '../http/dataUrl.ts';
@@ -8,9 +8,9 @@ import type { BodyReader } from './bodyReader.ts';
 import { fileTooLarge } from './tooLarge.ts';
 import { Upload } from './upload.ts';
 
-/** What stands in a parsed body where such a string was. */
+/** Value in a parsed body in place of such a string. */
 export class SpooledText {
-  /** Undefined: the string was no base64 and no data URL of it. */
+  /** Undefined: the string was neither base64 nor a data URL of it. */
   readonly file: UploadedFile | undefined;
 
   constructor(file: UploadedFile | undefined) {
@@ -29,12 +29,12 @@ function isFileText(value: unknown): boolean {
 
 export interface SpoolOptions {
   bodyReader: BodyReader;
-  /** Of the decoded file. */
+  /** Largest decoded size. */
   maxFileBytes: number;
   createFolder(): Promise<string>;
-  /** Told of the bytes that are kept in memory. */
+  /** Accounts for bytes in memory. */
   holding: Holding;
-  /** Told of the bytes that go to disk, before they do. */
+  /** Accounts for bytes before they are written to disk. */
   noteSpooled(bytes: number): void;
 }
 
@@ -46,7 +46,7 @@ export class Spool {
   readonly #decoder = new Base64Decoder();
   readonly #maxFileBytes: number;
   #type: string | undefined;
-  /** The beginning of an escape that the next piece completes. */
+  /** Start of an escape that the next piece completes. */
   #cut = '';
 
   constructor({ maxFileBytes, ...spooling }: SpoolOptions, name: string) {
@@ -84,7 +84,7 @@ export class Spool {
     await this.#upload.take(bytes);
   }
 
-  /** Letters past ASCII come out as others: neither they nor those are base64. */
+  /** Non-ASCII letters are decoded wrongly, but neither they nor the result are base64. */
   #unescape(raw: Buffer): string {
     const text = this.#cut + raw.toString('latin1');
     const whole = text.length - cutEscape(text);
@@ -93,7 +93,7 @@ export class Spool {
   }
 }
 
-/** How many letters at the end are the beginning of an escape. */
+/** Number of trailing letters that begin an escape. */
 function cutEscape(text: string): number {
   const at = text.lastIndexOf('\\');
   if (at < 0) return 0;

@@ -1,4 +1,4 @@
-/** What is told of a file or a body that is larger than it may be. */
+/** Errors for files and bodies above their limit. */
 import { FareboxError } from '../../domain/errors.ts';
 
 export function fileTooLarge(maxFileBytes: number): FareboxError {

@@ -1,4 +1,4 @@
-/** Takes the bytes of an uploaded file as they come: a small one stays in memory, a larger one goes to disk. */
+/** Receives an uploaded file: a small one stays in memory, a larger one goes to disk. */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,15 +7,15 @@ import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import type { BodyReader } from './bodyReader.ts';
 
-/** Most recordings that are spoken to a program; each request that is being read holds at most this much (bench `jobs`). */
+/** Holds most spoken recordings; each request holds at most this much (bench `jobs`). */
 export const IN_MEMORY_BYTES = 256 * 1024;
 
 export interface UploadOptions {
   bodyReader: Pick<BodyReader, 'inLine'>;
   createFolder(): Promise<string>;
-  /** Told of the bytes that are kept in memory. */
+  /** Accounts for bytes in memory. */
   holding: Holding;
-  /** Told of the bytes that go to disk, before they do. */
+  /** Accounts for bytes before they are written to disk. */
   noteSpooled(bytes: number): void;
 }
 
@@ -33,7 +33,7 @@ export class Upload {
     this.#gathered = new BodyBuffer({ maxBytes: IN_MEMORY_BYTES, holding: options.holding });
   }
 
-  /** Gathered or on disk when it resolves; the caller's buffer is not kept. */
+  /** In memory or on disk when it resolves; the caller's buffer is not kept. */
   async take(bytes: Buffer): Promise<void> {
     this.sizeBytes += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
@@ -59,7 +59,7 @@ export class Upload {
     return { path, handle: await open(path, 'wx', 0o600) };
   }
 
-  /** To be called once, when the last byte was taken. Of a file on disk, all is written then and the handle closed. */
+  /** Called once, after the last byte. A file on disk is then written and closed. */
   async finish(): Promise<Pick<UploadedFile, 'content' | 'sizeBytes' | 'sha256'>> {
     const { sizeBytes } = this;
     if (!this.#disk) {
@@ -67,13 +67,13 @@ export class Upload {
       return { content: { bytes }, sizeBytes, sha256: this.#hash.update(bytes).digest('hex') };
     }
     if (this.#gathered.length > 0) await this.#options.bodyReader.inLine(() => this.#write());
-    // The file may wait for its handler for long: what is on disk needs no memory meanwhile.
+    // The file may wait long for its handler: a file on disk needs no memory meanwhile.
     this.#gathered = new BodyBuffer({ maxBytes: 0, holding: this.#options.holding });
     await this.close();
     return { content: { path: this.#disk.path }, sizeBytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Closing it again is no error. */
+  /** Closing it twice is no error. */
   async close(): Promise<void> {
     await this.#disk?.handle.close();
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CHARACTER_SORTS, type CharacterSearch } from '../../infra/postgres/characters.ts';
 import { asBoolean, asInteger, asList } from '../http/shownAs.ts';
 
-/** Postgres takes every text but one with a NUL in it. */
+/** Postgres accepts every text without NUL. */
 const text = (longest: number) =>
   z
     .string()
@@ -12,7 +12,7 @@ const text = (longest: number) =>
 
 const MAX_ITEMS = 20;
 
-/** Several values, by repeating the parameter, by commas, or both; empty ones do not count. */
+/** Several values, by repeated parameters, commas, or both; empty values do not count. */
 function list(longestItem: number) {
   const split = (given: string | string[] | undefined) =>
     [given ?? []]
@@ -51,7 +51,7 @@ export const charactersQuery = z.strictObject({
     .pipe(z.int().min(1).max(100))
     .default(50)
     .meta(asInteger({ minimum: 1, maximum: 100, default: 50 })),
-  /** Nullable in the published schema: said by leaving its value empty. */
+  /** Nullable in the published schema: an empty value is null. */
   offset: z
     .literal('')
     .transform(() => 0)
@@ -62,7 +62,7 @@ export const charactersQuery = z.strictObject({
   sortOrder: z.enum(['asc', 'desc']).default('desc'),
 });
 
-/** Adults only see adult characters when they ask for them, and then no others. An order counts with a mode only. */
+/** Adult characters are listed only on request, and then without others. The order needs a mode. */
 export function toSearch(query: z.output<typeof charactersQuery>): CharacterSearch {
   return {
     categories: query.categories,

@@ -49,7 +49,7 @@ const reviewsQuery = z.strictObject({
     .meta(asInteger({ minimum: 1, maximum: 100, default: 20 })),
 });
 
-/** No review is collected in this release: the list is empty, whatever the page. */
+/** This release collects no reviews: the list is empty on every page. */
 export const reviewsRoute = defineRoute({
   method: 'GET',
   path: '/characters/{slug}/reviews',
@@ -70,7 +70,7 @@ export const reviewsRoute = defineRoute({
   },
 });
 
-/** What a slug or an id is made of; anything else is not asked for. */
+/** Characters of a slug or an id; other texts are not looked up. */
 const NAME = /^[A-Za-z0-9-]{1,100}$/;
 
 async function requireCharacter(
@@ -83,7 +83,7 @@ async function requireCharacter(
   throw new FareboxError({ code: 'character_not_found', message: 'Character not found' });
 }
 
-/** `userRating` is the caller's own, and nobody has rated yet. */
+/** `userRating` is the caller's own rating; there are none. */
 function presentCharacter({ imports, ratingCount, ratingSum, ...character }: ListedCharacter) {
   const averageRating = ratingCount === 0 ? 0 : ratingSum / ratingCount;
   return { ...character, stats: { averageRating, imports, ratingCount, ratingSum, userRating: null } };

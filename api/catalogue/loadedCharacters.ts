@@ -1,4 +1,4 @@
-/** Fills the characters table at the first question; a part that is missing then is asked again at the next. */
+/** Fills the characters table on first use; if a part is down then, the next use tries again. */
 import type pg from 'pg';
 import type { Config } from '../../infra/config/config.ts';
 import { loadCharacters } from '../../infra/postgres/characters.ts';

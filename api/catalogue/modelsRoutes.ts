@@ -43,7 +43,7 @@ export const compatibilityRoute = defineRoute({
   },
 });
 
-/** The bytes, or 304 to a client that has them. What a key may read stays out of shared caches. */
+/** The bytes, or 304 to a client that has them. Shared caches must not store the models of a key. */
 function unlessKnown({ bytes, etag }: Prepared, ifNoneMatch: string | undefined): Answer {
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
   return matchesEtag(ifNoneMatch, etag)

@@ -1,4 +1,4 @@
-/** How the catalogue routes describe themselves. */
+/** Descriptions of the catalogue routes. */
 import { z } from 'zod';
 import { answersWith, FIELD, type RouteDescription } from '../http/describe.ts';
 import { characterAnswer, charactersAnswer, modelsAnswer, namesAnswer, reviewsAnswer } from './schema.ts';

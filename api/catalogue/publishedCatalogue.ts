@@ -5,7 +5,7 @@ import { isOffline } from '../../domain/modelAccess.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { etagOf } from '../http/etag.ts';
 
-/** The ten types, `all`, and `code`: the text models that are made for programming. */
+/** The ten types, `all`, and `code`: text models for programming. */
 export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;
 type ListedType = (typeof LISTED_TYPES)[number];
 

@@ -174,7 +174,7 @@ const modelEntry = z
 
 export const modelsAnswer = listOf(modelEntry).extend({ type: z.enum(LISTED_TYPES) });
 
-/** Of traits and of the compatibility mapping: a name, and the id it stands for. */
+/** Traits and the compatibility mapping: a name, and the id that it stands for. */
 export const namesAnswer = z.strictObject({
   object: z.literal('list'),
   type: z.enum(MODEL_TYPES),

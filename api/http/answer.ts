@@ -1,4 +1,4 @@
-/** What a handler gives back: a JSON body, one that was prepared before, or bytes that are streamed, of a known length or not. */
+/** Answer of a handler: a JSON body, a prepared body, or a stream of bytes of known or unknown length. */
 import type { Readable } from 'node:stream';
 
 export interface JsonAnswer {
@@ -7,11 +7,11 @@ export interface JsonAnswer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
-  /** Sent as gzip or br to a client that says it takes them. */
+  /** Compressed as gzip or br for clients that accept it. */
   compressible?: boolean;
 }
 
-/** JSON that was written down before; without bytes for a status that has no body. */
+/** JSON that was serialised before; without bytes for a status without a body. */
 export interface PreparedAnswer {
   kind: 'prepared';
   status: number;
@@ -25,48 +25,48 @@ export interface BinaryAnswer {
   headers: Record<string, string>;
   stream: Readable;
   contentType: string;
-  /** Exactly as many bytes must come out of the stream; anything else cuts the connection. */
+  /** Bytes of the stream; any other number cuts the connection. */
   sizeBytes: number;
-  /** Runs once when the client has begun to get the answer: no byte of the stream is sent before it resolved. */
+  /** Runs once, before the first byte of the stream: none is sent until it resolves. */
   onBegun?: () => Promise<void>;
   /**
-   * Runs once, after the last byte was handed to the connection. Shutdown waits for it. `isReceived` tells, some seconds
-   * later at worst, whether the client took it: for what must not be done to one that was cut off.
+   * Runs once, after the last byte was handed to the connection. Shutdown waits for it. `isReceived` tells, after some
+   * seconds at most, whether the client received it: for actions that must not follow an answer that was cut off.
    */
   onDelivered?: (isReceived: () => Promise<boolean>) => Promise<void>;
-  /** Runs once when the client went away, the stream broke or the deadline passed before that. */
+  /** Runs once when the client disconnects, the stream breaks or the deadline passes before that. */
   onAborted?: () => Promise<void>;
 }
 
-/** Bytes of a length that nobody knows before their end: sent in chunks, as fast as the client takes them. */
+/** Bytes of unknown length: sent in chunks, as fast as the client reads. */
 export interface StreamAnswer {
   kind: 'stream';
   status: number;
   headers: Record<string, string>;
   stream: Readable;
   contentType: string;
-  /** Runs once when there is a first chunk and a client to take it: nothing is sent before it resolved. */
+  /** Runs once, before the first chunk: nothing is sent until it resolves. */
   onBegun?: () => Promise<void>;
-  /** Runs once when all of it has come: the end is not sent before it resolved. */
+  /** Runs once after the last chunk of the source: the end is not sent until it resolves. */
   onWhole?: () => Promise<void>;
-  /** Runs once when the client went away, or the stream broke, before `onBegun` or after it. */
+  /** Runs once when the client disconnects or the stream breaks, before `onBegun` or after it. */
   onAborted?: (by: StreamBreaker) => Promise<void>;
 }
 
-/** Who ended a stream before its end. */
+/** The side that broke a stream off. */
 export type StreamBreaker = 'client' | 'source';
 
-/** Takes the text of whole events. False: nobody takes any more. A promise only where the client is behind. */
+/** Takes the text of whole events. False: the client is gone. Returns a promise only while the client is behind. */
 export type TakeText = (text: string) => boolean | Promise<boolean>;
 
-/** Server-sent events, each text written out as it comes. */
+/** Server-sent events, each text sent as it comes. */
 export interface EventAnswer {
   kind: 'events';
   status: number;
   headers: Record<string, string>;
   /**
-   * To be called once, also where nobody takes anything: it ends what was begun. What failed before it was an ordinary
-   * answer. Texts are pushed, not asked for: thousands a second pass here.
+   * Called once, also when the client is gone: it ends the work that was begun. Errors before it are ordinary answers.
+   * Texts are pushed, not pulled: thousands a second pass here.
    */
   tell(take: TakeText): Promise<void>;
 }
@@ -97,14 +97,14 @@ export function withHeaders(answer: Answer, headers: Readonly<Record<string, str
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
-/** `release`: lets go of what the answer is made from, which events need until their end. */
+/** `release`: frees what the answer is made from; event answers need it until their end. */
 export function releasing(answer: Answer, release: () => void): Answer {
   if (answer.kind === 'events') return { ...answer, tell: (take) => answer.tell(take).finally(release) };
   release();
   return answer;
 }
 
-/** Lets go of what an answer holds that nobody will be sent. */
+/** Frees what an answer holds that will not be sent. */
 export async function discardAnswer(answer: Answer): Promise<void> {
   if (answer.kind === 'json' || answer.kind === 'prepared') return;
   if (answer.kind === 'events') return await answer.tell(() => false);

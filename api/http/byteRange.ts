@@ -1,8 +1,8 @@
-/** The `Range` header of RFC 9110 for one range of bytes; everything else is answered with the whole. */
+/** Reads the `Range` header of RFC 9110 for one range of bytes; every other header is answered with the whole. */
 
 export type RangeAnswer =
   | { kind: 'whole' }
-  /** First and last byte, both included. */
+  /** First and last byte, both inclusive. */
   | { kind: 'part'; start: number; end: number }
   | { kind: 'unsatisfiable' };
 

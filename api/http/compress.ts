@@ -1,4 +1,4 @@
-/** gzip and brotli for whole answers, by the weights of the client (API-5). */
+/** Compresses whole answers with gzip or brotli, by the weights of the client (API-5). */
 import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip, gzipSync } from 'node:zlib';
@@ -11,13 +11,13 @@ export interface Packed {
 /** Brotli quality; a higher one costs more time than the saved bytes are worth (API-6). */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 4;
-/** Up to here a thread costs more than doing it at once. */
+/** Up to this length a thread costs more than compressing at once. */
 const QUICK_LENGTH = 8_192;
 
 const gzipLater = promisify<Buffer | string, { level: number }, Buffer>(gzip);
 const brotliLater = promisify<Buffer | string, { params: Record<number, number> }, Buffer>(brotliCompress);
 
-/** Undefined: sent as it is. */
+/** Undefined: sent uncompressed. */
 export async function compress(text: string, accepted: string | undefined): Promise<Packed | undefined> {
   const encoding = chosen(accepted);
   if (encoding === undefined) return undefined;
@@ -33,7 +33,7 @@ export async function compress(text: string, accepted: string | undefined): Prom
   return { encoding, bytes };
 }
 
-/** The same for an answer that is sent while it is made: the stream, and the headers that tell of it. */
+/** The same for a streamed answer: the stream, and its headers. */
 export function compressStream(
   source: Readable,
   accepted: string | undefined,
@@ -43,12 +43,12 @@ export function compressStream(
   if (encoding === undefined) return { stream: source, headers: { Vary } };
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
   const packer = encoding === 'br' ? createBrotliCompress({ params }) : createGzip({ level: GZIP_LEVEL });
-  // Who reads the packer gets the error of the source; a packer that nobody reads any more ends the source.
+  // The reader of the packer gets the error of the source; a packer without a reader ends the source.
   const stream = pipeline(source, packer, () => undefined);
   return { stream, headers: { Vary, 'Content-Encoding': encoding } };
 }
 
-/** RFC 9110, 12.5.3; of two that are liked equally, gzip: it costs less. */
+/** RFC 9110, 12.5.3. Of two with equal weight gzip is chosen: it costs less. */
 function chosen(accepted: string | undefined): Packed['encoding'] | undefined {
   if (accepted === undefined || accepted.length > 256) return undefined;
   const weights = new Map<string, number>();

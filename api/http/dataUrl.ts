@@ -1,10 +1,10 @@
-/** Data URLs in fields that also take the address of a medium. */
+/** Reads data URLs in fields that also take the address of a medium. */
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)?((?:;[\w-]+=[^;,]*)*)(;base64)?,/i;
 
 export interface DataUrl {
   bytes: Buffer;
-  /** As claimed, in lower case; never believed. */
+  /** Claimed type in lower case; never trusted. */
   type: string | undefined;
 }
 
@@ -12,7 +12,7 @@ export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-/** Undefined: the text is no data URL. `malformed`: it is one, and not in base64 or empty. */
+/** Undefined: no data URL. `malformed`: a data URL that is empty or not in base64. */
 export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
   if (!isDataUrl(url)) return undefined;
   const head = dataUrlHead(url.slice(0, 512));
@@ -20,7 +20,7 @@ export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
   return bytes && typeof head === 'object' ? { bytes, type: head.type } : 'malformed';
 }
 
-/** What stands before the base64 of a data URL: its length, and the type that it claims. */
+/** Head of a data URL: its length and the claimed type. */
 export function dataUrlHead(
   start: string,
 ): { length: number; type: string | undefined } | 'malformed' | undefined {
@@ -30,8 +30,8 @@ export function dataUrlHead(
 }
 
 /**
- * Undefined: no base64, or nothing. The decoder passes over what it does not know, so a shorter outcome tells that there was
- * such; a pattern over 35 MB would hold up the event loop for longer than decoding them.
+ * Undefined: no base64, or empty. The decoder skips unknown characters, so a shorter result shows that there were some.
+ * A regular expression over 35 MB would hold up the event loop for longer than decoding.
  */
 export function fromBase64(text: string): Buffer | undefined {
   const end = text.length - (/[=\s]{0,8}$/.exec(text.slice(-8))?.[0].length ?? 0);

@@ -1,8 +1,8 @@
-/** How a route describes itself to those who call it: what the API's own description (`/openapi.json`) is made of. */
+/** Description of a route, from which `/openapi.json` is made. */
 import { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
 
-/** Groups of routes, in the order in which they are shown. */
+/** Groups of routes, in display order. */
 export const GROUPS = {
   Text: 'Conversations and embeddings.',
   Augment: 'Pages, searches and documents, for models and their users.',
@@ -24,11 +24,11 @@ export const GROUPS = {
 } as const;
 type Group = keyof typeof GROUPS;
 
-/** One kind of body that an answer may have. */
+/** One possible body of an answer. */
 interface AnswerBody {
   /** Left out for bytes. */
   schema?: z.ZodType;
-  /** application/json unless told. */
+  /** Default: application/json. */
   mediaType?: string;
 }
 
@@ -38,52 +38,50 @@ export interface AnswerDescription {
   headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * A call that works as it stands against `npm start`. `$NAME` stands for a variable of the shell, which `before` sets.
- */
+/** A call that works as written against `npm start`. `$NAME` is a shell variable that `before` sets. */
 export interface Example {
   before?: readonly string[];
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string>>;
   json?: Readonly<Record<string, unknown>>;
-  /** Multipart: values as curl's `-F` takes them, so a file is `@path`. */
+  /** Multipart values as curl's `-F` takes them; a file is `@path`. */
   form?: Readonly<Record<string, string>>;
-  /** Where curl writes the bytes of the answer. */
+  /** File to which curl writes the bytes of the answer. */
   output?: string;
 }
 
 export interface RouteDescription {
   group: Group;
-  /** Unique among all routes, camelCase: the name of the method in generated clients. */
+  /** Unique, camelCase: the name of the method in generated clients. */
   operationId: string;
   summary: string;
   /** Markdown. */
   description?: string;
-  /** Stage of a route that may change without notice (API-15). */
+  /** Stage of a route that can change without notice (API-15). */
   stage?: 'alpha' | 'beta' | 'experimental';
-  /** What the configuration must have before this route serves anything. */
+  /** Setting that the configuration needs before this route serves anything. */
   setting?: string;
   params?: z.ZodObject;
   /** By status. */
   answers: Readonly<Record<number, AnswerDescription>>;
-  /** Beyond those that follow from who may call and what may be sent. */
+  /** Errors beyond those that follow from access and body. */
   errors?: readonly ErrorCode[];
   example: Example;
 }
 
-/** What every queue route takes beside its body. */
+/** Request headers of every queue route. */
 export const ORDER_HEADERS =
   ' `Cancel-After` (`30s`, `5m`, `1h` or seconds, from 5 seconds to 24 hours) cancels and refunds a job that takes longer, ' +
   'within the refunds of the day (see `POST /jobs/{queue_id}/cancel`). ' +
   '`Prefer: wait=N` (1 to 60 seconds) holds the answer back until the job is over or the time is.';
 
-/** What its answer then says. */
+/** Response headers of a queue route that waited. */
 export const WAITED_HEADERS = {
   'Preference-Applied': '`wait=N` when `Prefer: wait=N` was followed.',
   'x-service-job-state': 'Of the job when that wait ended: `stored`, `failed`, `submitted`, …',
 };
 
-/** What every retrieve route takes beside its body. */
+/** Request headers of every retrieve route. */
 export const RETRIEVE_HEADERS =
   ' With `Prefer: wait=N` (1 to 60 seconds) the answer waits until there is more to say than progress, or the time is over.';
 
@@ -92,7 +90,7 @@ export function answersWith(schema: z.ZodType, means = 'OK'): RouteDescription['
   return { 200: { means, bodies: [{ schema }] } };
 }
 
-/** A list as every route of this API shows it. */
+/** A list in the form of all routes. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ object: z.literal('list'), data: z.array(item) });
 }
@@ -100,13 +98,13 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 export const isoTime = z.string().meta({ format: 'date-time', description: 'UTC.' });
 export const uuid = z.string().meta({ format: 'uuid' });
 
-/** Sets a variable of the shell to the first string field of this name in what the command before the pipe prints. */
+/** Shell function that prints the first string field of this name in the output before the pipe. */
 export const FIELD = `field() { grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d'"' -f4; }`;
 
-/** Orders a recording in another voice: `$QUEUE_ID` is the job. */
+/** Orders a voice change: `$QUEUE_ID` is the job. */
 export const AN_ORDERED_JOB = orderedJobCommands();
 
-/** The same with a further field of the form, as curl's `-F` takes it. */
+/** The same with a further form field, as curl's `-F` takes it. */
 export function orderedJobCommands(field?: string): readonly string[] {
   const further = field === undefined ? '' : ` -F ${field}`;
   return [
@@ -116,11 +114,11 @@ export function orderedJobCommands(field?: string): readonly string[] {
   ];
 }
 
-/** The commands that wait until the job of `$QUEUE_ID` has its media; `retrieve` alone would answer with progress. */
+/** Commands that wait until the job of `$QUEUE_ID` has its media; `retrieve` alone would answer with progress. */
 export const UNTIL_STORED = `until curl -sS "$FAREBOX_URL/jobs/$QUEUE_ID" -H "Authorization: Bearer $FAREBOX_API_KEY" | grep -q '"state":"stored"'
 do sleep 1; done`;
 
-/** The commands that set `$QUEUE_ID` to that of a job newly ordered with a JSON body. */
+/** Commands that order a job with a JSON body and set `$QUEUE_ID`. */
 export function orderCommands(path: string, body: Readonly<Record<string, unknown>>): readonly string[] {
   return [
     FIELD,

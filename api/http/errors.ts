@@ -7,13 +7,13 @@ import { presentFields, presentIssues } from './validationDetails.ts';
 export type BodyShape =
   /** `{error}` */
   | 'plain'
-  /** `{error, details, issues}` when it is about fields, else `{error}`. */
+  /** `{error, details, issues}` for errors of fields, else `{error}`. */
   | 'validation'
   /** `{code, error}` */
   | 'coded'
   /** `{error, customMessage}` */
   | 'limited'
-  /** `{error: {message, type, param?, code?}}`, which clients of the common chat convention look into. */
+  /** `{error: {message, type, param?, code?}}`, as clients of the OpenAI convention expect it. */
   | 'typed';
 
 interface ErrorRow {
@@ -72,7 +72,7 @@ export function errorShape(code: ErrorCode): BodyShape {
   return ROWS[code].body;
 }
 
-/** Unknown errors get generic words; what really happened is in the log under the same request id. */
+/** Unknown errors get a generic message; the cause is in the log under the same request id. */
 export function toFareboxError(error: unknown): FareboxError {
   if (error instanceof FareboxError) return error;
   return new FareboxError({ code: 'internal', message: 'Internal server error', cause: error });

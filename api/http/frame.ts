@@ -88,7 +88,7 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
   };
 }
 
-/** Tells the limits how a call ended, before its answer begins: the next one may already be waiting for that. */
+/** Reports to the limits how a call ended, before its answer begins: the next call may be waiting for that. */
 async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>): Promise<Answer> {
   let tells = route.limitHeaders !== 'refusals';
   try {
@@ -109,11 +109,11 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
   }
 }
 
-/** Reads what was sent and asks the handler. An uploaded file is gone when the handler is, also when that is late. */
+/** Reads the body and calls the handler. An uploaded file is deleted when the handler ends, also when that is late. */
 async function answer(frame: Frame, visit: Visit): Promise<Answer> {
   const { route, readQuery, ctx, call } = visit;
   if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
-    // The key is known, so its failures count: asking on and on is no way to keep the door busy.
+    // Failures of a known key count: repeating them is no way to keep the server busy.
     await admit(visit, undefined);
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
@@ -164,14 +164,14 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     holding.release();
     await removeFolder();
     visit.share?.release();
-    // What was refused before it could be counted is counted now, and refused for that when there was too much of it.
+    // A request that was refused before it was counted is counted now, and refused for that when there were too many.
     if (!read) await admit(visit, model);
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
 }
 
-/** Checks what a route wants before a body is read. A quote that is open to everybody takes no media. */
+/** Checks that come before the body is read. A quote without a credential accepts no media. */
 async function admitBody(
   { dependencies }: Frame,
   { route, ctx, address }: Visit,
@@ -184,12 +184,12 @@ async function admitBody(
   return body.json ? { ...body, json: { ...body.json, maxBytes: SMALL_JSON_BYTES } } : body;
 }
 
-/** What the caller's body takes of the process's memory, with its other bodies. */
+/** Opens the caller's share of the memory for bodies. */
 function openHolding({ dependencies }: Frame, visit: Visit): Holding {
   return dependencies.limits.bodyBudget.open(ownerOf(visit));
 }
 
-/** Undefined at once for a caller that is known to have funds. What is refused for want of them is counted, too. */
+/** Undefined at once for a caller that is known to have funds. Refusals for missing funds count as well. */
 function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | undefined> | undefined {
   const { route, ctx } = visit;
   const { caller } = ctx.state;
@@ -204,7 +204,7 @@ function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | u
 async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
   const estimate = read && route.estimateTokens?.(read.body);
   const estimatedTokens = estimate instanceof Promise ? await estimate : estimate;
-  // Members first: V8 builds a literal that begins with a spread by its slow path (bench `pairs`).
+  // Members before the spread: V8 builds a literal that begins with a spread by its slow path (bench `pairs`).
   await call?.admit({
     path: route.path,
     model,
@@ -221,7 +221,7 @@ function hasBody({ req }: ApiContext): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** A client that waits to be asked for its body was not asked before its credential was accepted. */
+/** Sends `100 Continue`, which waits until the credential is accepted. */
 function askForBody(ctx: ApiContext): void {
   if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
 }
@@ -229,9 +229,9 @@ function askForBody(ctx: ApiContext): void {
 interface HandlerCall {
   route: Route;
   request: Request;
-  /** Runs when the handler is through, also when that is too late for the client. */
+  /** Runs when the handler ends, also when that is too late for the client. */
   cleanUp?: () => Promise<void>;
-  /** Of the body, until its answer has ended: the stream of an answer keeps it, too. */
+  /** Memory of the body, until the answer has ended: a stream keeps it as well. */
   holding?: Holding;
 }
 
@@ -242,7 +242,7 @@ async function withinDeadline(frame: Frame, call: HandlerCall): Promise<Answer> 
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      // Nobody waits for it any more, but it may hold a file or money: the process does not end before it has.
+      // No client waits for the work any more, but it may hold a file or money: the process ends after it.
       frame.inFlight.track(work.then(discardAnswer));
       void loss(frame, call, deadlineMs).then(reject);
     }, deadlineMs);
@@ -257,12 +257,12 @@ async function withinDeadline(frame: Frame, call: HandlerCall): Promise<Answer> 
   });
 }
 
-/** As long as the books do not answer, it is not known whether the answer was billed. */
+/** While the database does not answer, it is unknown whether the answer was billed. */
 const MAX_UNDO_MS = 10_000;
 
 /**
- * Error for a client whose answer is lost. It is sent after the books say that the client pays nothing, so that this stays
- * true if the process dies. When they do not say so in time, the connection ends without a word.
+ * Error for a client whose answer is lost. It is sent after the bill was undone, so that it stays true if the process
+ * dies. If that takes too long, the connection is closed without an answer.
  */
 async function loss(
   { inFlight }: Frame,

@@ -1,4 +1,4 @@
-/** The request of a visit, as its handler sees it. */
+/** Request as its handler sees it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../../domain/caller.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
@@ -20,23 +20,23 @@ export interface Visit {
   route: Route;
   readQuery: QueryReader;
   ctx: RoutedContext;
-  /** Undefined for callers that nobody knows. */
+  /** Undefined for unknown callers. */
   call: CallLimits | undefined;
-  /** The client's; worked out when it is asked for. */
+  /** Address of the client, computed on demand. */
   address(): string;
   stopping: AbortSignal;
   ending: AbortSignal;
   cutting: AbortSignal;
-  /** The caller cannot pay, and asks for what costs nothing. */
+  /** Set for a caller without funds whose request is free. */
   freePass: FreePass | undefined;
   shares: AccountShares;
-  /** Opened when it is first asked for. */
+  /** Opened on first use. */
   share: RequestShare | undefined;
-  /** The answer has been sent: the call is in flight no longer. */
+  /** Called when the answer was sent: the call is no longer in flight. */
   leave: (() => void) | undefined;
 }
 
-/** Whose budgets a call counts against: those of its account, else of the address that it comes from. */
+/** Owner of the budgets that a call counts against: the account, else the address. */
 export function ownerOf({ ctx, address }: Pick<Visit, 'ctx' | 'address'>): string {
   return ctx.state.caller?.accountId ?? callerNetwork(address());
 }
@@ -46,7 +46,7 @@ export function shareOf(visit: Visit): RequestShare {
   return visit.share;
 }
 
-/** What the client takes to send its body is none of our time. */
+/** Time that the client takes to send its body does not count as ours. */
 export async function awaitClient<T>({ state }: ApiContext, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {
@@ -60,7 +60,7 @@ export function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 
   return countsItself ? 'own' : requestLimit;
 }
 
-/** What handlers see of a request. The dearer members are made when they are asked for (bench `front`). */
+/** Request for handlers. Costly members are created on demand (bench `front`). */
 export class Request implements RouteRequest<unknown, unknown, 'key'> {
   readonly body: unknown;
   readonly files: readonly UploadedFile[];
@@ -75,7 +75,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   #controller: AbortController | undefined = undefined;
   #aborted: FareboxError | undefined = undefined;
   #hasLeft = false;
-  /** What is to be done when nobody waits any more. */
+  /** Callbacks for the moment when no client waits any more. */
   #waiting: Set<() => void> | undefined = undefined;
   #undos: (() => Promise<void>)[] | undefined = undefined;
 
@@ -93,7 +93,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     this.files = read.files;
   }
 
-  /** Open and catalogue routes are declared with `Caller | undefined`; all others have one here. */
+  /** Open and catalogue routes have `Caller | undefined`; all others have a caller. */
   get caller(): Caller {
     return this.#ctx.state.caller as Caller;
   }
@@ -114,7 +114,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     return this.#address();
   }
 
-  /** A function of its own: handlers take the members apart. */
+  /** A closure: handlers destructure the request. */
   get accepts(): (...types: string[]) => string | false {
     return (...types) => this.#ctx.accepts(...types);
   }
@@ -164,7 +164,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     const waiting = this.#waiting ?? new Set();
     if (!this.#waiting) {
       this.#waiting = waiting;
-      // Whoever has the whole answer is not gone: nothing is stopped then.
+      // A client that has the whole answer has not left: nothing is stopped then.
       res.once('close', () => {
         if (res.writableFinished) return;
         this.#noteDeparture();
@@ -175,7 +175,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     return () => waiting.delete(act);
   }
 
-  /** A connection that the process ended is no departure. */
+  /** A connection that the process closed does not count as a client that left. */
   #noteDeparture(): void {
     this.#hasLeft ||= !this.#visit.cutting.aborted;
   }
@@ -185,7 +185,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     this.#waiting?.clear();
   }
 
-  /** A function of its own: handlers take the members apart. */
+  /** A closure: handlers destructure the request. */
   get waitFor(): <T>(work: Promise<T>) => Promise<T> {
     return (work) => awaitClient(this.#ctx, work);
   }
@@ -236,7 +236,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
     this.#leave();
   }
 
-  /** After `abort`. Also of what the handler begins meanwhile. */
+  /** Runs after `abort`, also for work that the handler begins meanwhile. */
   async undo(): Promise<void> {
     await Promise.all((this.#undos ?? []).map((undo) => undo()));
   }

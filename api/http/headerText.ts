@@ -1,4 +1,7 @@
-/** What a header can carry: the configuration names models in any script, and one that cannot be written ends the answer. */
+/**
+ * Text that a header can carry. Configured model names can be in any script, and an invalid header would end the
+ * answer.
+ */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e\xa0-\xff]/gu, '?');
 }

@@ -1,4 +1,4 @@
-/** Whether the process lives, and whether each part that it needs answers. */
+/** Health of the process and of each part that it needs. */
 import type { Router } from '@koa/router';
 import { FareboxError } from '../../domain/errors.ts';
 import type { MonitorAccess } from '../../infra/http/monitorAccess.ts';
@@ -6,7 +6,7 @@ import type { RequestState } from './requestState.ts';
 
 export interface Part {
   name: string;
-  /** Resolves when the part answers; its own waiting is cut at `PART_TIMEOUT_MS`. */
+  /** Resolves when the part answers; its wait ends at `PART_TIMEOUT_MS`. */
   check(timeoutMs: number): Promise<unknown>;
 }
 
@@ -16,10 +16,10 @@ export interface Readiness {
 }
 
 const PART_TIMEOUT_MS = 2_000;
-/** Balancers ask from many places; the parts are asked once in this time. */
+/** Load balancers ask from many places; the parts are asked once in this time. */
 const REUSE_MS = 500;
 
-/** `onMissing` is told once per loss, not once per question. */
+/** `onMissing` is called once per outage, not once per request. */
 export function createReadiness(parts: readonly Part[], onMissing: (name: string, error: unknown) => void) {
   const missing = new Set<string>();
   let known: Promise<Readiness> | undefined;
@@ -70,7 +70,7 @@ export interface HealthOptions {
   readiness(): Promise<Readiness>;
   draining(): boolean;
   metrics(): Promise<{ contentType: string; text: string }>;
-  /** Whether a caller may see the parts and the metrics; others learn the status only. */
+  /** Whether a caller may read the parts and the metrics; others get the status only. */
   mayMonitor: MonitorAccess;
 }
 
@@ -80,7 +80,7 @@ async function stateOf({ draining, readiness }: HealthOptions) {
   return { status: ready ? 'ready' : 'not ready', parts };
 }
 
-/** Outside `/api/v1`: for the machines that look after the process. */
+/** Outside `/api/v1`: for load balancers and monitoring. */
 export function addHealthRoutes(router: Router<RequestState>, options: HealthOptions): void {
   router.get('/healthz', (ctx) => {
     ctx.state.route = '/healthz';

@@ -1,4 +1,4 @@
-/** Limits of a route beside those of models: so many calls a minute by one account, or from one address. */
+/** Limits of a route beside those of models: calls a minute by account or address. */
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import { callerNetwork } from '../../infra/http/callerNetwork.ts';
@@ -8,14 +8,14 @@ export interface RouteLimit {
   accountId: string;
   path: string;
   perMinute: number;
-  /** Whose calls they are, after "requests per minute"; empty for those of the account. */
+  /** Text after "requests per minute" that says whose calls they are; empty for those of the account. */
   words: string;
 }
 
-/** Takes the call out of the count again. */
+/** Takes back the count of the call. */
 export type Uncount = () => Promise<void>;
 
-/** Throws FareboxError `rate_limited`. Such refusals are in nobody's log: that is of models. */
+/** Throws FareboxError `rate_limited`. The log of refusals, which is about models, has none of these. */
 export async function limitRoute(limits: LimitSettings, limit: RouteLimit): Promise<Uncount> {
   const { accountId, path, perMinute, words } = limit;
   const counter = { type: 'RPM', subject: path, limit: perMinute, cost: 1, windowMs: MINUTE_MS } as const;
@@ -29,7 +29,7 @@ export async function limitRoute(limits: LimitSettings, limit: RouteLimit): Prom
   });
 }
 
-/** Of those who showed no credential that is worth something. `what`: which requests, where not all of them count. */
+/** Limits requests without a valid credential by address. `what`: which requests, where not all count. */
 export async function limitAddress(
   limits: LimitSettings,
   address: string,

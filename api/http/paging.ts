@@ -1,4 +1,4 @@
-/** What every listing by pages has in common. */
+/** Query and cursor of all paged lists. */
 
 import { z } from 'zod';
 import { invalid } from './invalid.ts';
@@ -15,7 +15,7 @@ export const pageLimit = z
 
 export const INVALID_CURSOR = 'Invalid or expired cursor; restart from the first page';
 
-/** For a cursor that no page has given out: throws FareboxError `invalid_request`. */
+/** For an invalid cursor: throws FareboxError `invalid_request`. */
 export function refuseCursor(): never {
   throw invalid('cursor', INVALID_CURSOR);
 }

@@ -1,10 +1,10 @@
-/** The query string of a request, held against its route's schema. */
+/** Checks the query string of a request against the schema of its route. */
 import { LRUCache } from 'lru-cache';
 import type { ApiContext } from './requestState.ts';
 import type { Route } from './route.ts';
 import { validate } from './validate.ts';
 
-/** Per route: a client asks for the same few lists again and again. */
+/** Entries per route: clients repeat the same few queries. */
 const MAX_KNOWN = 64;
 const MAX_KNOWN_LENGTH = 256;
 

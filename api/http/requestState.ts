@@ -1,4 +1,4 @@
-/** What the frame knows about a request, from its first byte to the end of its answer: Koa's `ctx.state`, declared once. */
+/** State of a request from its first byte to the end of its answer: Koa's `ctx.state`, declared once. */
 import type Koa from 'koa';
 import type { Caller } from '../../domain/caller.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
@@ -9,9 +9,9 @@ export class RequestState {
   /** 32 hex characters; also the trace id. */
   readonly requestId = timeOrderedHex();
   readonly startedAt = performance.now();
-  /** Of that time, what was spent waiting for others: for the client's body, for an upstream's answer. */
+  /** Part of that time that was spent waiting for the client's body and for upstreams. */
   waitedMs = 0;
-  /** When the answer was there to be sent. */
+  /** Time at which the answer was ready. */
   answeredAt: number | undefined = undefined;
   /** The route's pattern, never the URL. */
   route = 'none';
@@ -25,7 +25,7 @@ export class RequestState {
     this.#log = log;
   }
 
-  /** Made on first use: most requests log one line, at their end (bench `front`). */
+  /** Created on first use: most requests log one line, at their end (bench `front`). */
   get log(): Logger {
     this.#child ??= this.#log.child({ requestId: this.requestId });
     return this.#child;

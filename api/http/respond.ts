@@ -35,7 +35,7 @@ export function createRespond(options: RespondOptions): Respond {
       setHeaders(ctx.res, answer.headers);
       if (options.aliases.length > 0) repeatUnderAliases(ctx, answer.headers, options.aliases);
     } catch (error) {
-      // It may hold a file, or money.
+      // The answer may hold a file, or money.
       await discardAnswer(answer);
       throw error;
     }
@@ -47,7 +47,7 @@ export function createRespond(options: RespondOptions): Respond {
   };
 }
 
-/** As they are: Koa's way, in a place that every request passes, would look at each of them twice. */
+/** Sets headers directly: Koa's `ctx.set` would process each twice. */
 export function setHeaders(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }
@@ -87,7 +87,7 @@ function sendPrepared(ctx: ApiContext, { bytes }: PreparedAnswer): void {
   ctx.res.end(bytes);
 }
 
-/** What is whole already is sent as it is: Koa would look at it once more (bench `models`). */
+/** A complete body bypasses Koa, which would process it once more (bench `models`). */
 function announce(ctx: ApiContext, sizeBytes: number): void {
   ctx.respond = false;
   ctx.res.setHeader('Content-Type', JSON_TYPE);
@@ -99,7 +99,7 @@ async function abandon(ctx: ApiContext, answer: Answer): Promise<void> {
   await discardAnswer(answer);
 }
 
-/** The status is sent with the first byte, so that a store that fails before it can still be told. */
+/** The status is sent with the first byte, so that a storage error before it can still be answered. */
 async function sendBinary(
   ctx: ApiContext,
   answer: BinaryAnswer,
@@ -134,7 +134,7 @@ async function sendBinary(
   await afterwards(ctx, delivered ? () => answer.onDelivered?.(isReceived) : answer.onAborted);
 }
 
-/** The head is the first that a client gets; what happens then is done before the rest follows. */
+/** Sends the head, and runs `onBegun` before the body follows. */
 async function begin({ onBegun }: Pick<BinaryAnswer, 'onBegun'>, res: ServerResponse): Promise<void> {
   if (!onBegun) return;
   if (res.destroyed) throw new Error('the client is gone');
@@ -142,7 +142,7 @@ async function begin({ onBegun }: Pick<BinaryAnswer, 'onBegun'>, res: ServerResp
   await onBegun();
 }
 
-/** What follows a delivery must not turn into an error of a request that was answered. */
+/** Errors after a delivery must not become errors of an answered request. */
 async function afterwards(
   ctx: ApiContext,
   work: (() => Promise<void> | undefined) | undefined,

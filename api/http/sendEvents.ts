@@ -5,8 +5,8 @@ import type { ApiContext } from './requestState.ts';
 import { STREAM_IDLE_MS } from './sendStream.ts';
 
 /**
- * Whoever makes the events learns that the client is gone, or takes nothing for too long; what is left to
- * do then is waited for by the shutdown of the process, not by the client.
+ * The producer learns that the client is gone, or reads nothing for too long. Shutdown, not the client, waits for what
+ * the producer does then.
  */
 export async function sendEvents(
   ctx: ApiContext,
@@ -37,26 +37,26 @@ export async function sendEvents(
 }
 
 interface EventBody {
-  /** False: the client is behind. */
+  /** False: the client reads more slowly. */
   write(text: string): boolean;
   end(): void;
 }
 
 /**
- * Node sends a chunk as four pieces, gathered in a buffer of their own. Written here as one text, a frame costs about a
- * sixth less on its way out (bench `chat`). An answer to HTTP/1.0 has no chunks.
+ * Node writes a chunk as four pieces, collected in a buffer. Written here as one text, a frame costs about a sixth less
+ * (bench `chat`). An answer to HTTP/1.0 has no chunks.
  */
 function bodyOf(res: ServerResponse): EventBody {
   if (!res.chunkedEncoding) return { write: (text) => text === '' || res.write(text), end: () => res.end() };
   res.chunkedEncoding = false;
   return {
-    // A chunk of nothing would be the last one.
+    // An empty chunk would end the body.
     write: (text) => text === '' || res.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`),
     end: () => res.end('0\r\n\r\n'),
   };
 }
 
-/** Resolves with false when the client went away, or was cut off because it took nothing for too long. */
+/** Resolves to false when the client disconnected, or was cut off because it read nothing for too long. */
 function drained({ res, state }: ApiContext, idleMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
@@ -73,7 +73,7 @@ function drained({ res, state }: ApiContext, idleMs: number): Promise<boolean> {
     const close = over(false);
     res.once('drain', drain);
     res.once('close', close);
-    // One that is gone already closes no more.
+    // A response that is destroyed already emits no `close`.
     if (res.destroyed) close();
   });
 }

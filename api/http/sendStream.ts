@@ -1,16 +1,16 @@
-/** Sends bytes whose number is not known before their end. */
+/** Sends a stream of unknown length. */
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { FareboxError } from '../../domain/errors.ts';
 import type { StreamAnswer, StreamBreaker } from './answer.ts';
 import type { ApiContext } from './requestState.ts';
 
-/** A stream may take as long as it needs, but a client that takes nothing for this long is cut off. */
+/** A stream may take as long as it needs, but a client that reads nothing for this long is cut off. */
 export const STREAM_IDLE_MS = 60_000;
 
 /**
- * The status goes out with the first chunk, so that a source that fails before it can still be told. One that fails
- * later, or a client that stands still, ends the connection without the last chunk: nobody takes it for the whole.
+ * The status goes out with the first chunk, so that an earlier error of the source can still be answered. A later
+ * error, or a client that stands still, ends the connection without the last chunk: no client takes it for the whole.
  */
 export async function sendStream(
   ctx: ApiContext,
@@ -69,17 +69,17 @@ interface Sending {
   answer: StreamAnswer;
   res: ServerResponse;
   idleMs: number;
-  /** For the client, all in all. */
+  /** Total wait for the client. */
   waitedMs: number;
   sourceFailed: boolean;
 }
 
-/** A source that a client let wait for so long may have been cut off for that. */
+/** A source that waited this long for the client may have been closed for that. */
 function breakerOf({ sourceFailed, waitedMs, idleMs }: Sending): StreamBreaker {
   return sourceFailed && waitedMs < idleMs ? 'source' : 'client';
 }
 
-/** The next chunk is asked for when the client has taken the one before: that wait is what the idle time limits. */
+/** The next chunk is read when the client has taken the one before: the idle time limits that wait. */
 async function* chunksOf(
   first: Chunk,
   chunks: Chunks,
@@ -103,7 +103,7 @@ async function nextOf(chunks: Chunks, sending: Sending): Promise<Chunk> {
   try {
     return await chunks.next();
   } catch (error) {
-    // A source is left, too, when the client has gone.
+    // The source also ends when the client has gone.
     sending.sourceFailed = !sending.res.destroyed;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** How a query parameter that is read from text is described: clients think of it as what the text says. */
+/** Descriptions of query parameters that are parsed from text: clients see the type of the value. */
 
 type ShownAs = { override: Record<string, unknown> };
 
@@ -17,7 +17,7 @@ export function asTime(format: 'date' | 'date-time', example: string): ShownAs {
   return { override: { type: 'string', format, examples: [example] } };
 }
 
-/** Several values: the parameter repeated, or one with commas. */
+/** Several values: a repeated parameter, or one with commas. */
 export function asList(): ShownAs {
   return { override: { type: 'array', items: { type: 'string' }, anyOf: undefined } };
 }

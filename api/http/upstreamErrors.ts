@@ -1,4 +1,4 @@
-/** What a client is told when an upstream did not answer, and whether another model may be tried instead. */
+/** Errors for clients when an upstream did not answer, and whether another model may be tried. */
 import { type ErrorParameters, FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
@@ -27,7 +27,7 @@ const TOLD: Record<UpstreamFailureReason, ClientError> = {
   timeout: { code: 'timed_out', message: 'The model did not answer in time. Nothing was charged.' },
 };
 
-/** The request is at fault for these: no other model is asked in its place. */
+/** Failures that the request caused: no other model is tried. */
 const FINAL = new Set<UpstreamFailureReason>(['refused', 'content_policy']);
 
 export function mayFallBack(error: unknown): boolean {
@@ -49,13 +49,13 @@ export function toClientError(error: unknown): unknown {
   });
 }
 
-/** Its client was told so when the deadline passed, and perhaps asks again: it does not pay for what came after. */
+/** For work whose deadline passed: its client got the error then, and does not pay for what came after. */
 export function deadlineError(internal?: string): FareboxError {
   const message = 'The request took too long.';
   return new FareboxError({ code: 'timed_out', message, ...(internal !== undefined && { internal }) });
 }
 
-/** The process ends before there is an answer. */
+/** For a process that ends before there is an answer. */
 export function restarting(): FareboxError {
   const message = 'The service is restarting. Nothing was charged; please try again.';
   return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });

@@ -1,12 +1,15 @@
-/** Holds what was sent against a route's schema. */
+/** Validates requests by the schema of their route. */
 import type { z } from 'zod';
 import { FareboxError } from '../../domain/errors.ts';
 
 const MAX_FIELDS = 1_000;
 
-/** The checked value; throws `invalid_request` with the schema's findings as its cause (api/http/errors.ts shows them). */
+/**
+ * Returns the parsed value. Throws `invalid_request` with the findings of the schema as its cause (api/http/errors.ts
+ * shows them).
+ */
 export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
-  // No route knows so many: what a schema would say about each of them is not worth the time.
+  // No route has so many fields: a finding for each is not worth the time.
   if (isObject(value) && Object.keys(value).length > MAX_FIELDS) {
     throw new FareboxError({ code: 'invalid_request', message: `More than ${MAX_FIELDS} fields.` });
   }
@@ -19,7 +22,7 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown): T {
   });
 }
 
-/** Checks `model` before the schema, with words of its own and no details (API-2). */
+/** Checks `model` before the schema, with a message of its own and no details (API-2). */
 export function checkModel(body: unknown): void {
   if (!isObject(body)) return;
   const model = Object.hasOwn(body, 'model') ? (body as { model: unknown }).model : undefined;

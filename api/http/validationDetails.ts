@@ -13,12 +13,12 @@ export interface Issue {
   [detail: string]: unknown;
 }
 
-/** A hostile body can have a finding per byte: the first ones tell enough. */
+/** A hostile body can have a finding per byte: the first ones suffice. */
 const MAX_ISSUES = 50;
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 
-/** Names of the public API for what zod calls otherwise. */
+/** Codes of the public API for those of zod. */
 const PUBLIC_CODES: Record<string, string> = {
   invalid_value: 'invalid_enum_value',
   invalid_format: 'invalid_string',
@@ -31,7 +31,7 @@ export function presentIssues(error: z.ZodError): { details: ErrorTree; issues: 
   return { details, issues };
 }
 
-/** A text where a list belongs has a length too, and zod holds it against the bounds of the list. */
+/** A text in place of a list has a length as well, which zod compares with the bounds of the list. */
 function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
   const placeOf = ({ path }: z.core.$ZodIssue) => path.map(String).join('\0');
   const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(placeOf));
@@ -98,7 +98,7 @@ function clip(step: string | number): string | number {
     : step;
 }
 
-/** Without a prototype: a field may be called `__proto__`. */
+/** No prototype: a field may be called `__proto__`. */
 function emptyTree(): ErrorTree {
   const tree: ErrorTree = Object.create(null);
   tree._errors = [];

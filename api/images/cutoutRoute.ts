@@ -27,7 +27,7 @@ import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type CutoutBody, cutoutBody, cutoutFields } from './schema.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
-/** The published one, and ours for when it is away. */
+/** The published model, and the local one as its fallback. */
 const MODELS = ['bria-bg-remover', 'local-cutout'] as const;
 
 export const cutoutRoute = defineRoute<'buyer', CutoutBody>({
@@ -55,7 +55,7 @@ export const cutoutRoute = defineRoute<'buyer', CutoutBody>({
   },
 });
 
-/** One of them, and something in it. */
+/** Exactly one of them, and not empty. */
 function sentImage({ image, image_url: url }: CutoutBody, file: UploadedFile | undefined): SentImage {
   const isBlank = (text: unknown) => text == null || (typeof text === 'string' && text.trim() === '');
   if (file) return oneImage(file);

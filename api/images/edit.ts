@@ -38,7 +38,7 @@ import {
 } from './imagePipeline.ts';
 import { type SentImage, takeImages } from './sources.ts';
 
-/** All three routes, in one shape. */
+/** Input of all three routes in one shape. */
 export interface EditOrder {
   named: NamedModel<InpaintModel>;
   prompt: string;
@@ -51,9 +51,9 @@ export interface EditOrder {
   enhances: boolean;
   skipsThinking: boolean;
   anonUserId: string | undefined;
-  /** A resolution that the model has no choice of is an error. */
+  /** A resolution that the model does not support is an error. */
   strict: boolean;
-  /** The answer, from what was made; left out: the picture itself. */
+  /** Makes the answer from the result; default: the picture itself. */
   present?(made: MadeImage, headers: Record<string, string>): Promise<Answer>;
 }
 

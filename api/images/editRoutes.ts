@@ -21,15 +21,15 @@ import {
 import type { SentImage } from './sources.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Under 25 MB, as base64, beside the other fields. */
+/** Under 25 MB in base64, with the other fields. */
 export const ONE_IMAGE_JSON_BYTES = 35 * MEGABYTE;
-/** Three of the largest images in base64; ten of them would be a third of a gigabyte for one request. */
+/** Three of the largest images in base64; ten would be a third of a gigabyte per request. */
 const MULTI_JSON_BYTES = 105 * MEGABYTE;
 const MULTI_FORM_BYTES = 75 * MEGABYTE;
 const MAX_FILES = 10;
 const MAX_FILE_BYTES = SOURCE_BYTES - 1;
 export const SPOOLS = { maxFileBytes: MAX_FILE_BYTES };
-/** The one file of a form, named `image`. */
+/** The only file of a form, named `image`. */
 export const ONE_IMAGE_FORM = {
   maxFileBytes: MAX_FILE_BYTES,
   files: { name: 'image', most: 1, maxTotalBytes: MAX_FILE_BYTES },
@@ -99,7 +99,7 @@ export const editRoute = defineRoute<'buyer', EditBody>({
   },
 });
 
-/** Of OpenAI's sizes the ratio: how large an edit is, is a model's own. */
+/** Uses only the ratio of OpenAI's sizes: each model has its own resolution. */
 const RATIOS: Partial<Record<string, AspectRatio>> = {
   ...{ '256x256': '1:1', '512x512': '1:1', '1024x1024': '1:1', '1536x1024': '3:2', '1024x1536': '2:3' },
   ...{ '1792x1024': '16:9', '1024x1792': '9:16' },
@@ -132,7 +132,7 @@ export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
       named,
       prompt: body.prompt,
       images: files.map((source, index) => ({ field: `image[${index}]`, source })),
-      // A client that always names a size means no harm where the model has no choice.
+      // Clients that always send a size are accepted where the model has no choice.
       aspectRatio: wrongAspectRatio(named.model.spec, ratio) ? undefined : ratio,
       resolution: undefined,
       quality: quality === 'auto' || quality === 'standard' ? undefined : quality,

@@ -11,7 +11,7 @@ import type { ImageRequest } from './imagePipeline.ts';
 
 const DEADLINE_MS = 30_000;
 const MAX_TOKENS = 1_024;
-/** Header lines of more than this are refused by many. */
+/** Many clients refuse longer header lines. */
 const MAX_HEADER_BYTES = 4_000;
 
 const INSTRUCTIONS = {
@@ -25,7 +25,10 @@ export interface Enhancer {
   complete: NonNullable<TextProvider['complete']>;
 }
 
-/** Before any charge. Throws FareboxError `invalid_request` where no model is configured, `model_offline` where it is away. */
+/**
+ * Checks before any charge. Throws FareboxError `invalid_request` when no model is configured, `model_offline` when it
+ * is offline.
+ */
 export function requireEnhancer(dependencies: Dependencies, { caller }: ImageRequest<unknown>): Enhancer {
   const { config } = dependencies.core;
   const { textProviders } = dependencies.providers;
@@ -34,7 +37,7 @@ export function requireEnhancer(dependencies: Dependencies, { caller }: ImageReq
   const { model } = requireModel(config, name, 'text');
   if (model.kind !== 'text')
     throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
-  // It is the service's choice, not the key's: of the key's bounds only the one on privacy counts.
+  // The service chooses this model: of the limits of a key only privacy applies.
   requireCallable(config, model, { ...caller, models: null });
   const provider = textProviders.get(model.provider);
   const complete = provider?.complete?.bind(provider);
@@ -48,11 +51,11 @@ export interface Rewriting {
   task: keyof typeof INSTRUCTIONS;
   images: readonly ImageFile[];
   endUser: string;
-  /** In letters; what is longer is cut. */
+  /** Length in letters; longer prompts are cut. */
   limit: number;
 }
 
-/** Throws what the client is told when the model does not answer in time, or has nothing to say. */
+/** Throws the error for the client when the model does not answer in time, or returns nothing. */
 export async function rewritten(
   { model, complete }: Enhancer,
   { prompt, task, images, endUser, limit }: Rewriting,
@@ -84,14 +87,14 @@ export async function rewritten(
   }
 }
 
-/** Half a pair cannot be encoded. */
+/** Half a surrogate pair cannot be encoded. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 const NOT_REWRITTEN = 'The prompt could not be rewritten. Nothing was charged; please try again.';
 
-/** URL-encoded; of a prompt that would be too long for a header, as much as there is room for. */
+/** URL-encoded; a prompt that is too long for a header is cut. */
 export function promptHeader(prompt: string): Record<string, string> {
   let encoded = '';
   for (const letter of wellFormed(prompt)) {

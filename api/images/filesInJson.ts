@@ -1,10 +1,12 @@
-/** Pictures as base64 within a JSON answer: read and encoded while they are sent, so that none is in memory as a whole. */
+/**
+ * Pictures in base64 within a JSON answer: read and encoded while they are sent, so that none is in memory as a whole.
+ */
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { type StreamAnswer, stream } from '../http/answer.ts';
 
 export interface FilesInJson {
-  /** The JSON before the first file, between two, and after the last; the files are in quotes already. */
+  /** JSON text before the first file, between two, and after the last, with the quotes of the files. */
   before: string;
   between: string;
   after: string;
@@ -12,10 +14,10 @@ export interface FilesInJson {
   headers: Record<string, string>;
 }
 
-/** A multiple of three: pieces of base64 that can be put one after the other. */
+/** A multiple of three: the base64 of pieces can be concatenated. */
 const PIECE_BYTES = 96 * 1024;
 
-/** The files are open when it resolves, and may be removed. */
+/** When it resolves the files are open and may be removed. */
 export async function filesInJson({ paths, headers, ...texts }: FilesInJson): Promise<StreamAnswer> {
   const files: FileHandle[] = [];
   const close = async () => {
@@ -47,7 +49,7 @@ async function* textOf(
   yield Buffer.from(after);
 }
 
-/** As many bytes as there are, up to all of the buffer. */
+/** Reads until the buffer is full or the file ends. */
 async function filled(file: FileHandle, piece: Buffer): Promise<number> {
   let length = 0;
   while (length < piece.length) {

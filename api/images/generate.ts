@@ -30,7 +30,7 @@ import {
 } from './imagePipeline.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
-/** Both routes, in one shape. */
+/** Input of both routes in one shape. */
 export interface GenerationOrder {
   prompt: string;
   negativePrompt?: string | undefined;
@@ -52,12 +52,12 @@ export interface GenerationOrder {
   searchesWeb: boolean;
   skipsThinking: boolean;
   enhances: boolean;
-  /** The order is written into the files. */
+  /** Whether the parameters are written into the files. */
   notes: boolean;
   anonUserId?: string | undefined;
 }
 
-/** What was made, for the route to answer with. */
+/** Result, from which the route makes its answer. */
 export interface Generated {
   made: readonly MadeImage[];
   headers: Record<string, string>;
@@ -65,7 +65,7 @@ export interface Generated {
   timing: { inference: number; preprocessing: number; total: number };
 }
 
-/** Makes pictures from words. */
+/** Generates pictures from a prompt. */
 export function isGenerator(model: Model): model is ImageModel {
   return model.kind === 'image' && model.imageUse === undefined;
 }
@@ -147,7 +147,7 @@ interface Generating {
   present(generated: Generated): Promise<Answer>;
 }
 
-/** Of a rewritten prompt for a model that states no limit. */
+/** Limit of a rewritten prompt for a model without a limit. */
 const MAX_GROWTH = 2_000;
 
 function checkFields({ spec }: ImageModel, order: GenerationOrder): ImageTier {
@@ -179,7 +179,7 @@ interface CheckedGeneration {
   isSafe: boolean;
 }
 
-/** Without the prompt's rewriting and the references, which are there only behind the hold. */
+/** Without the rewritten prompt and the references, which exist only after the hold. */
 function toOrder(
   { caller }: ImageRequest<unknown>,
   { model, order, tier, isSafe }: CheckedGeneration,
@@ -221,7 +221,7 @@ function wrongNumber(count: number, ordered: number): UpstreamFailure {
   return new UpstreamFailure({ reason: 'garbage', detail: `${count} images instead of ${ordered}` });
 }
 
-/** What `embed_exif_metadata` writes into a file: how to make it again. */
+/** Text that `embed_exif_metadata` writes into a file: the parameters of the picture. */
 function noteOf({ core: { config } }: Dependencies, model: ImageModel, order: ImageOrder) {
   const { prompt, negativePrompt, width, height, seed, steps, guidance, style } = order;
   const made = { model: model.id, prompt, negativePrompt, width, height, seed, steps, guidance, style };

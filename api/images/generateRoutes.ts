@@ -18,7 +18,7 @@ import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './schema.ts';
 
 const SMALL_JSON_BYTES = 256 * 1024;
-/** The trait of the model for those who name none. */
+/** Trait of the default model. */
 const DEFAULT_MODEL = 'default';
 
 export const generateRoute = defineRoute<'buyer', GenerateBody>({

@@ -1,4 +1,4 @@
-/** What all image routes have in common: who makes the picture, where, in which form it is handed over and sent. */
+/** Shared steps of all image routes: the model, the provider, the work folder, the format and the answer. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Caller } from '../../domain/caller.ts';
@@ -21,13 +21,13 @@ import type { SentImage } from './sources.ts';
 
 export type ImageRequest<Body> = RouteRequest<Body, unknown, 'buyer'>;
 
-/** From the read body to the beginning of the answer. */
+/** Time from the body to the beginning of the answer. */
 export const DEADLINE_MS = 300_000;
 const TTL_MS = DEADLINE_MS + 120_000;
 
 /**
- * The model by the first of these names that this key may call now; the others stand in for it where they are in the
- * catalogue. Throws what is wrong with the first.
+ * Finds the model by the first of these names that this key may call now; the others are its fallbacks where they are
+ * in the catalogue. Throws the error about the first.
  */
 export function firstCallable(
   { core: { config } }: Pick<Dependencies, 'core'>,
@@ -47,7 +47,7 @@ export function firstCallable(
   throw failure;
 }
 
-/** The provider of the model, as far as it has that operation. Throws FareboxError `model_offline`. */
+/** Provider of the model with that operation. Throws FareboxError `model_offline`. */
 export function imageProviderOf<Operation extends keyof MediaProvider>(
   { providers: { mediaProviders } }: Pick<Dependencies, 'providers'>,
   model: Model,
@@ -60,7 +60,7 @@ export function imageProviderOf<Operation extends keyof MediaProvider>(
   return provider as MediaProvider & Required<Pick<MediaProvider, Operation>>;
 }
 
-/** The folder is gone when the answer is there; what is still being sent is open by then. */
+/** The folder is removed when the answer begins; files that are still being sent are open by then. */
 export async function withWorkFolder<T>(
   { providers: { folders } }: Pick<Dependencies, 'providers'>,
   work: (folder: string) => Promise<T>,
@@ -81,11 +81,11 @@ export interface ImageWorkspace {
 
 export interface Sources extends ImageWorkspace {
   sources: readonly ImageFile[];
-  /** As which they came, in the same order. */
+  /** Original formats, in the same order. */
   sent: readonly SentImage[];
 }
 
-/** What a foreign service gets: pictures that every one reads alike. */
+/** Pictures for a foreign service, in a form that every service reads. */
 export async function prepareSources(
   { providers: { images } }: Pick<Dependencies, 'providers'>,
   provider: MediaProvider,
@@ -102,7 +102,7 @@ export async function prepareSources(
   );
 }
 
-/** Results are a few times larger than the largest source. */
+/** Results can be a few times larger than the largest source. */
 const MAX_RESULT_PIXELS = 4 * SOURCE_PIXELS.most;
 
 export interface ImageFinish extends ImageWorkspace {
@@ -111,7 +111,7 @@ export interface ImageFinish extends ImageWorkspace {
   note?: { software: string; description: string };
 }
 
-/** What is sent: in the format that was asked for, without what a service wrote into it. */
+/** Converts the result to the requested format, without the metadata of a service. */
 export async function finishImages(
   { providers: { images } }: Pick<Dependencies, 'providers'>,
   { provider, made }: { provider: MediaProvider; made: readonly MadeImage[] },
@@ -162,7 +162,7 @@ export interface LineItem {
   unit: 'edit' | 'image' | 'cutout' | 'upscale';
   units: number;
   requestId: string;
-  /** What the entry is to say beside. */
+  /** Further notes of the ledger entry. */
   remarks?: readonly string[];
 }
 
@@ -189,8 +189,8 @@ export function tierRemarks({ resolution, quality }: ImageTier): string[] {
 }
 
 /**
- * Whether adult results are blurred. Ours have no classifier: who asks one for it is refused, and what is only the default
- * does not count there.
+ * Whether adult results are blurred. Local models have no classifier: an explicit request is refused, and the default
+ * is ignored.
  */
 export function safeMode(
   { core: { config } }: Pick<Dependencies, 'core'>,

@@ -1,4 +1,4 @@
-/** Every route of pictures. */
+/** All image routes. */
 import type { Route } from '../http/route.ts';
 import { cutoutRoute } from './cutoutRoute.ts';
 import { editRoute, multiEditRoute, openAiEditRoute } from './editRoutes.ts';

@@ -1,11 +1,11 @@
-/** What OpenAI's two picture routes have in common. */
+/** Shared parts of the two OpenAI image routes. */
 import { FareboxError } from '../../domain/errors.ts';
 import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
 import type { Answer } from '../http/answer.ts';
 import { filesInJson } from './filesInJson.ts';
 import type { Generated } from './generate.ts';
 
-/** OpenAI's clients name OpenAI's models: those that nobody knows here are answered for by the usual one. */
+/** OpenAI clients send names of OpenAI's models: the default model answers for unknown ones. */
 export function withDefaultModel<T>(
   usual: string,
   find: (name: string) => T,

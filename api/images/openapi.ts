@@ -1,4 +1,4 @@
-/** How the image routes describe themselves. */
+/** Descriptions of the image routes. */
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { AnswerDescription, RouteDescription } from '../http/describe.ts';
 import { dryRunCost } from '../paid/dryRun.ts';
@@ -47,7 +47,7 @@ const pictured = (means: string, headers: Record<string, string>): RouteDescript
   200: { means, bodies: PICTURE, headers },
 });
 
-/** A picture to start from: `$CARD`. */
+/** Source picture: `$CARD`. */
 const A_CARD = [
   'CARD=$(mktemp)',
   `curl -sS "$FAREBOX_URL/image/generate" -H "Authorization: Bearer $FAREBOX_API_KEY" \\

@@ -37,7 +37,7 @@ export const multiEditBody = z.strictObject({
   images: z.array(fileText).min(1).max(10),
   quality: quality.optional(),
 });
-/** The images are the files beside them. */
+/** The images are the files of the form. */
 export const multiEditFields = z
   .strictObject({ ...edited(formBoolean), ...MODEL_ID, quality: quality.optional() })
   .transform((fields) => ({ ...fields, images: [] }));
@@ -62,7 +62,7 @@ export const cutoutBody = z.strictObject({
 export const cutoutFields = z.strictObject({ ...aModel, anon_user_id: anonUserId });
 export type CutoutBody = z.output<typeof cutoutBody>;
 
-/** Fields that nobody reads any more come still: unknown ones are no error here. */
+/** Obsolete fields are still sent: unknown ones are no error here. */
 export const upscaleBody = z.object({
   ...aModel,
   image: fileText.optional(),
@@ -128,7 +128,7 @@ const IMAGE_SIZES = [
   '1024x1792',
 ] as const;
 
-/** OpenAI's; what is only there so that its clients are understood is accepted and has no effect. */
+/** Body of OpenAI's route; some fields are accepted without effect, for its clients. */
 export const generationsBody = z.strictObject({
   model: z.string().min(1).nullable().optional(),
   prompt: z.string().min(1).max(1_500),
@@ -145,7 +145,7 @@ export const generationsBody = z.strictObject({
 });
 export type GenerationsBody = z.output<typeof generationsBody>;
 
-/** OpenAI's edit, of whose form the pictures are the files; what is only there for its clients has no effect. */
+/** Form of OpenAI's edit, whose files are the pictures; some fields are accepted without effect. */
 export const openAiEditFields = z.strictObject({
   model: z.string().min(1).optional(),
   prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),

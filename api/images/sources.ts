@@ -1,4 +1,4 @@
-/** The pictures that a request hands in, as files in its work folder: uploads, base64, data URLs, addresses. */
+/** Writes the pictures of a request into its work folder: uploads, base64, data URLs, addresses. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
@@ -15,14 +15,14 @@ import { invalid } from '../http/invalid.ts';
 import type { UploadedFile } from '../http/route.ts';
 
 export interface SentImage {
-  /** Of the body, for what is wrong with it. */
+  /** Field name, for errors. */
   field: string;
   source: string | SpooledText | UploadedFile;
 }
 
 export interface Taking {
   folder: string;
-  /** Width times height, both included. */
+  /** Pixels, both bounds inclusive. */
   bounds: { least: number; most: number };
   signal: AbortSignal;
   share: RequestShare;
@@ -36,8 +36,8 @@ const FETCH_TIMEOUT_MS = 30_000;
 const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an image';
 
 /**
- * All at once, each looked at. The first that is wrong ends the others and is what is told. Throws FareboxError
- * `invalid_request`, `invalid_media` or `payload_too_large`.
+ * Reads all concurrently. The first error ends the others and is reported. Throws FareboxError `invalid_request`,
+ * `invalid_media` or `payload_too_large`.
  */
 export async function takeImages(
   tools: SourceDependencies,

@@ -28,7 +28,7 @@ import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type UpscaleBody, upscaleBody, upscaleFields } from './schema.ts';
 import { ANY_SIZE, type SentImage, takeImages } from './sources.ts';
 
-/** The published one, and ours for when it is away. */
+/** The published model, and the local one as its fallback. */
 const MODELS = ['upscaler', 'local-upscale-image'] as const;
 const DEFAULT_SCALE = 2;
 const DEFAULT_CREATIVITY = 0.01;

@@ -1,6 +1,6 @@
 /**
- * Where a listing goes on, and by which filters. It names a place in the caller's own list only, so it needs no signature;
- * with other filters that place means nothing, so it is refused.
+ * Cursor of a job list, with its filters. It names a position in the caller's own list only, so it needs no signature;
+ * with other filters that position is meaningless, so it is refused.
  */
 import { createHash } from 'node:crypto';
 import type { JobFilters, JobPlace } from '../../infra/postgres/jobList.ts';
@@ -22,7 +22,7 @@ export function decodeCursor(cursor: string, filters: JobFilters): JobPlace {
   return isPlace && encodeCursor(place, filters) === cursor ? place : refuseCursor();
 }
 
-/** The same for the same filters, in whatever order and how often their values were named. */
+/** Canonical text of the filters, independent of order and repetition. */
 function digestOf({ kinds, models, states, createdAfter, createdBefore, order }: JobFilters): string {
   const sets = [kinds, models, states].map((values) => (values ? [...new Set(values)].sort() : null));
   const times = [createdAfter, createdBefore].map((time) => time?.toISOString() ?? null);

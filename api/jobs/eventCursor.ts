@@ -1,14 +1,13 @@
 /**
- * The `id:` of a job's events, a number that only grows: twice the number of the change, and for the end, which follows the
- * last change that was told, one more. So a client that lost the connection before the end gets it, and one that has it
- * is told nothing again.
+ * `id:` of a job's events, a growing number: twice the number of the change, and one more for the end, which follows
+ * the last change. So a client that lost the connection before the end gets it, and one that has it gets nothing again.
  */
 import { invalid } from '../http/invalid.ts';
 
 export interface EventCursor {
-  /** The number of the last change that the client has. */
+  /** Number of the last change that the client has. */
   seq: number;
-  /** It has the end, too. */
+  /** The client has the end as well. */
   ended: boolean;
 }
 
@@ -20,7 +19,9 @@ export function endId(seq: number): string {
   return String(2 * seq + 1);
 }
 
-/** Of the header `Last-Event-ID`; an empty one is none. Throws FareboxError `invalid_request` for what is no id. */
+/**
+ * Reads the header `Last-Event-ID`; empty counts as absent. Throws FareboxError `invalid_request` for an invalid id.
+ */
 export function readCursor(header: string | string[] | undefined): EventCursor {
   const text = String(header ?? '').trim();
   if (text === '') return { seq: 0, ended: false };

@@ -1,4 +1,4 @@
-/** GET /jobs/{queue_id}/events: what happened to a job and what happens, as server-sent events. */
+/** GET /jobs/{queue_id}/events: past and future changes of a job as server-sent events. */
 import { readChanges } from '../../infra/postgres/jobChanges.ts';
 import { isKeyActive } from '../../infra/postgres/keys.ts';
 import { events, preparedAnswer } from '../http/answer.ts';
@@ -35,7 +35,7 @@ export const jobEventsRoute = defineRoute({
       throw error;
     }
     watch.close();
-    // The word of server-sent events for: do not come back.
+    // Status that tells server-sent event clients not to reconnect.
     return preparedAnswer(undefined, { status: 204 });
   },
 });

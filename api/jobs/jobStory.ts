@@ -6,10 +6,10 @@ import { changeId, endId } from './eventCursor.ts';
 
 export interface JobStory {
   queueId: string;
-  /** Of the last change that was taken in; 0: none yet. */
+  /** Number of the last change; 0: none yet. */
   seq: number;
   state: JobState;
-  /** Percent; null while the provider says nothing. */
+  /** Percent; null while the provider reports none. */
   progress: number | null;
 }
 
@@ -17,7 +17,7 @@ export function beginStory(queueId: string): JobStory {
   return { queueId, seq: 0, state: 'accepted', progress: null };
 }
 
-/** Takes changes in, in their order, and gives the events of those above `after`. */
+/** Adds changes in order, and returns the events of those above `after`. */
 export function continueStory(story: JobStory, changes: readonly JobChange[], after = 0): string {
   let text = '';
   for (const change of changes) {
@@ -29,7 +29,7 @@ export function continueStory(story: JobStory, changes: readonly JobChange[], af
   return text;
 }
 
-/** What is left to happen, delivery and deletion, is the client's own doing or the end of the retention. */
+/** Only delivery and deletion can follow, by the client or at the end of the retention. */
 export function isOver({ seq, state }: JobStory): boolean {
   return seq > 0 && !isRunning(state);
 }

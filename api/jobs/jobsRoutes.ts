@@ -41,7 +41,7 @@ export const listJobsRoute = defineRoute({
   },
 });
 
-/** With what they took and gave back, which is read once for all of them. */
+/** Jobs with their charges and refunds, read once for all of them. */
 async function presentJobs(sql: SqlClient, jobs: readonly JobRow[]) {
   const money = await moneyOfJobs(
     sql,
@@ -73,7 +73,7 @@ export const cancelJobRoute = defineRoute({
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
     const told = isRunning(job.state) ? await cancelGeneration(temporal, job.queueId) : undefined;
     if (told?.outcome === 'over_budget') throw overRefundBudget(config, caller.accountId);
-    // The row is the judge: the output may have been stored while the wish to cancel was on its way.
+    // The row decides: the output may have been stored while the request to cancel was in transit.
     const now = await findOwnJob(sql, caller, job.queueId);
     if (now.state === 'cancelled') return json((await presentJobs(sql, [now]))[0]);
     const message = isRunning(now.state)

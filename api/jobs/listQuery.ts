@@ -1,4 +1,4 @@
-/** What GET /jobs may be asked. */
+/** Query of GET /jobs. */
 import { z } from 'zod';
 import { JOB_KINDS, JOB_STATES } from '../../domain/jobs.ts';
 import type { JobFilters } from '../../infra/postgres/jobList.ts';

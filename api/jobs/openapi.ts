@@ -1,4 +1,4 @@
-/** How the job routes describe themselves. */
+/** Descriptions of the job routes. */
 import { z } from 'zod';
 import { AN_ORDERED_JOB, answersWith, type RouteDescription } from '../http/describe.ts';
 import { WATCHES_PER_ACCOUNT } from '../queue/jobWatch.ts';

@@ -1,4 +1,4 @@
-/** Tells what happens to a job as it happens, until it is over for the client. */
+/** Streams the changes of a job as they happen, until it is over for the client. */
 import type { Logger } from '../../infra/log.ts';
 import type { TakeText } from '../http/answer.ts';
 import { LOOK_EVERY_MS, type Watch } from '../queue/jobWatch.ts';
@@ -7,10 +7,10 @@ import { continueStory, endOf, isOver, type JobStory } from './jobStory.ts';
 export interface Telling {
   watch: Watch;
   story: JobStory;
-  /** The events so far that the client does not have. */
+  /** Events that the client does not have yet. */
   begun: string;
   read(after: number): Promise<Parameters<typeof continueStory>[1]>;
-  /** False: the client's key is no longer good. */
+  /** False: the client's key is no longer valid. */
   mayHear(): Promise<boolean>;
   /** The client is gone. */
   signal: AbortSignal;
@@ -20,9 +20,9 @@ export interface Telling {
 }
 
 interface TellingTimes {
-  /** Between two words at most: proxies cut what is silent. */
+  /** Longest silence: proxies close silent connections. */
   heartbeatMs: number;
-  /** A stream at most; the client goes on with another. */
+  /** Longest stream; the client continues with another. */
   longestMs: number;
 }
 
@@ -30,7 +30,7 @@ const TIMES: TellingTimes = { heartbeatMs: 15_000, longestMs: 3_600_000 };
 const HEARTBEAT = ': still running\n\n';
 const NOTHING_NEW = ': nothing new yet\n\n';
 
-/** Nothing waits here for a client that is behind but this stream: what it has not taken is not even read. */
+/** Only this stream waits for a slow client: events that it cannot take are not even read. */
 export async function streamJobEvents(telling: Telling, take: TakeText): Promise<void> {
   const { watch, signal, stopping } = telling;
   const ends = [signal, stopping];
@@ -47,7 +47,7 @@ async function tell(telling: Telling, take: TakeText): Promise<void> {
   const { watch, story, begun, signal, stopping } = telling;
   const { heartbeatMs, longestMs } = telling.times ?? TIMES;
   const until = performance.now() + longestMs;
-  // The client sees at once that it is heard.
+  // Shows the client at once that the stream is open.
   let text = begun === '' && !isOver(story) ? NOTHING_NEW : begun;
   let spokenAt = performance.now();
   for (;;) {
@@ -82,8 +82,8 @@ function isTimeUp(stopping: AbortSignal, until: number): boolean {
 }
 
 /**
- * Undefined: there is no more to tell this client. A database that does not answer is asked again at the next turn:
- * nothing is lost meanwhile.
+ * Undefined: no more events for this client. If the database does not answer, the next turn asks again: nothing is lost
+ * meanwhile.
  */
 async function news({ story, read, mayHear, log }: Telling): Promise<string | undefined> {
   try {
@@ -95,7 +95,7 @@ async function news({ story, read, mayHear, log }: Telling): Promise<string | un
   }
 }
 
-/** Milliseconds until the client should be back; spread, so that they do not all come at once. */
+/** Milliseconds until the client should reconnect; spread, so that clients do not reconnect at once. */
 function comeBack(): string {
   return `retry: ${1_000 + Math.floor(Math.random() * 2_000)}\n\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * Keys of an account, for its ADMIN keys only (ACCOUNT-6): an INFERENCE key makes no children of itself. Rotation, keys
- * for some models and child keys are additions to the published API (API-17).
+ * Keys of an account, for its ADMIN keys only (ACCOUNT-6): an INFERENCE key cannot create children. Rotation, model
+ * lists and child keys are additions to the published API (API-17).
  */
 
 import type { Caller } from '../../domain/caller.ts';
@@ -80,8 +80,8 @@ export const updateKeyRoute = defineRoute({
 });
 
 /**
- * A key that was given an end keeps it: whoever gave it may have meant to be rid of it by then. So it neither extends its
- * own life nor holds the secret of an ADMIN key that lives longer.
+ * A key with an expiry cannot remove it, since it was set to end the key. So it neither extends its own life nor
+ * creates an ADMIN key that lives longer.
  */
 function refuseLongerLife({ keyExpiresAt }: Caller, expiresAt: Date | null): void {
   if (!keyExpiresAt || (expiresAt !== null && expiresAt <= keyExpiresAt)) return;
@@ -120,8 +120,8 @@ export const deleteKeyRoute = defineRoute({
 });
 
 /**
- * Gives the same key a new secret, an addition to the published API (API-17). `overlapSeconds` (0 to 604,800; left out:
- * 3,600, of an ADMIN key 0) is how long the present secret works on, and bounds what is left of earlier overlaps.
+ * Gives a key a new secret, an addition to the published API (API-17). `overlapSeconds` (0 to 604,800; default 3,600,
+ * for an ADMIN key 0) is how long the present secret stays valid, and bounds earlier overlaps.
  */
 export const rotateKeyRoute = defineRoute({
   method: 'POST',

@@ -1,4 +1,4 @@
-/** What a request for a new key asks for, checked as far as that goes without the account. */
+/** Checks the terms of a new key, as far as possible without the account. */
 import { FareboxError } from '../../domain/errors.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { NewKey } from '../../infra/postgres/keys.ts';
@@ -27,12 +27,15 @@ export function newKeyOf(
   };
 }
 
-/** No key is made or left that never works. */
-export function requireFutureExpiry(expiresAt: Date | null | undefined, clock: CoreDependencies['clock']): void {
+/** Refuses terms under which a key would never work. */
+export function requireFutureExpiry(
+  expiresAt: Date | null | undefined,
+  clock: CoreDependencies['clock'],
+): void {
   if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
 }
 
-/** An ADMIN key can make keys that are nobody's children, so as a child it would be bound to nothing. */
+/** An ADMIN key can create keys without a parent, so as a child it would not be bound. */
 function readParent({ parentId, apiKeyType }: CreateBody): string | null {
   if (parentId === undefined) return null;
   if (apiKeyType === 'ADMIN') throw invalid('parentId', 'Only an INFERENCE key can be the child of another');
@@ -61,7 +64,7 @@ function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[
   return [...new Set(models)];
 }
 
-/** Undefined for what cannot be an id: nobody's key, as any other unknown one. */
+/** Undefined for an invalid id, which gets the same answer as an unknown one. */
 export function toKeyId(id: string | undefined): string | undefined {
   return id !== undefined && UUID.test(id) ? id.toLowerCase() : undefined;
 }

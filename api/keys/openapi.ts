@@ -1,4 +1,4 @@
-/** How the key routes describe themselves. */
+/** Descriptions of the key routes. */
 import { z } from 'zod';
 import { answersWith, FIELD, type RouteDescription } from '../http/describe.ts';
 import {

@@ -31,7 +31,7 @@ export function presentKeyWithUsage(record: KeyWithUsage) {
   };
 }
 
-/** The answer to a creation, the one place besides a rotation where the secret is shown. */
+/** Answer to a creation: besides a rotation the only place that shows the secret. */
 export function presentNewKey(record: KeyRecord, secret: string) {
   return {
     id: record.id,

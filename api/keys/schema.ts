@@ -37,7 +37,7 @@ const amount = z
 const consumptionLimit = z.strictObject({
   usd: amount.optional(),
   diem: amount.optional(),
-  /** Kept and shown, spent by nothing. */
+  /** Stored and shown, but nothing spends it. */
   vcu: amount.optional(),
 });
 
@@ -65,14 +65,14 @@ export const createBody = z.strictObject({
   consumptionLimit: consumptionLimit.optional(),
   limitPeriod: limitPeriod.default('EPOCH'),
   modelPrivacy: modelPrivacy.default('ALL'),
-  /** The only models that the key may call (API-17). */
+  /** Models that the key may call (API-17). */
   models: z.array(z.string().min(1).max(200)).min(1).max(MAX_MODELS).optional(),
-  /** Parent of the new key, whose terms bound it (API-17). */
+  /** Parent of the new key, whose terms bound the key (API-17). */
   parentId: z.string().optional(),
 });
 export type CreateBody = z.output<typeof createBody>;
 
-/** The same for a wallet, which signed the token (EIP-191, or Ed25519 of a Solana wallet) in place of having a key. */
+/** The same for a wallet, which signs the token (EIP-191, or Ed25519 for Solana). */
 export const web3Body = createBody.extend({
   address: z.string().max(100),
   signature: z.string().min(1).max(500),
@@ -80,13 +80,16 @@ export const web3Body = createBody.extend({
   description: description.default('Web3 API Key'),
 });
 
-/** What the text that the wallet signs says; without `address` any wallet may sign it, without a type either is made. */
+/**
+ * Terms of the text that the wallet signs; without `address` any wallet may sign it, without a type any type can be
+ * created.
+ */
 export const web3Query = z.strictObject({
   address: z.string().max(100).optional(),
   apiKeyType: z.enum(KEY_TYPES).optional(),
 });
 
-/** Any string is let in as `id`: a malformed one gets the same words as an unknown one. */
+/** Accepts any string as `id`: a malformed one gets the same error as an unknown one. */
 export const updateBody = z.strictObject({
   id: z.string(),
   description: description.optional(),
@@ -170,13 +173,10 @@ export const rotatedAnswer = z.strictObject({
 
 type Expiry = { ok: true; at: Date } | { ok: false; problem: string };
 
-/**
- * Reads the time after which a key is refused. `text` has the form of a date or of a UTC time with seconds or milliseconds; a date alone is its first moment (UTC).
- * Refused: what is in no calendar.
- */
+/** Parses the expiry of a key. */
 function readExpiry(text: string): Expiry {
   const at = new Date(text);
-  // Date.parse takes some days and hours that do not exist for the ones after them.
+  // Date.parse accepts some days and hours that do not exist.
   if (Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.replace(/Z$/, ''))) {
     return { ok: false, problem: 'Must be a real date' };
   }

@@ -1,7 +1,6 @@
 /**
- * Keys for wallets (ACCOUNT-7): a wallet signs a text of this service and gets a key of its account, with all the terms
- * that any key can have: a cap, an expiry, the models it may call. An ADMIN key can make more keys, and children of
- * those.
+ * Keys for wallets (ACCOUNT-7): a wallet signs a text of this service and gets a key of its account, with the terms
+ * that any key can have: a cap, an expiry, models. An ADMIN key can create more keys and their children.
  */
 import { toWallet } from '../../domain/wallets.ts';
 import { makeKey } from '../../infra/postgres/keyAdministration.ts';

@@ -18,11 +18,11 @@ export const MAX_TOKEN_LENGTH = 4_000;
 const PURPOSE = 'generate_web3_key';
 const ID_CHARACTERS = 32;
 const NONCE = /^Nonce: ([0-9a-f]{96})$/;
-/** Where a wallet is to read its text as EIP-4361, and no network says which chain it is on. */
+/** Chain id of an EIP-4361 text without a network. */
 const DEFAULT_CHAIN = '1';
 
 export interface TokenTerms {
-  /** Undefined: whoever sends the signature chooses. */
+  /** Undefined: the sender of the signature chooses. */
   keyType?: KeyType | undefined;
   /** Undefined: any wallet may sign it. */
   wallet?: Wallet | undefined;
@@ -39,14 +39,14 @@ export interface TokenPlace {
   signInNetworks: readonly string[];
 }
 
-/** `key`: that of the service (infra/postgres/signingKey.ts). */
+/** `key`: signing key of the service (infra/postgres/signingKey.ts). */
 export function issueToken(key: Buffer, place: TokenPlace, terms: TokenTerms & { nowMs: number }): string {
   const id = randomBytes(ID_CHARACTERS / 2).toString('hex');
   const code = codeOf(key, writeToken(place, terms, id));
   return writeToken(place, terms, `${id}${code}`);
 }
 
-/** With an address the whole is an EIP-4361 message, which wallets show with its domain and compare with their page's. */
+/** With an address the text is an EIP-4361 message, whose domain wallets show and compare with the page. */
 function writeToken(
   { publicUrl, signInNetworks }: TokenPlace,
   { keyType, wallet, nowMs }: TokenTerms & { nowMs: number },
@@ -88,7 +88,7 @@ function statementOf(keyType: KeyType | undefined): string {
   return keyType === undefined ? OPEN_STATEMENT : STATEMENTS[keyType];
 }
 
-/** Throws FareboxError `invalid_request`, in other words for each way in which it is no good. */
+/** Throws FareboxError `invalid_request`, with a message for each reason. */
 export function readToken(key: Buffer, token: string, nowMs: number): Web3Token {
   const lines = token.split('\n');
   const [nonce, ...others] = lines.flatMap((line) => NONCE.exec(line)?.[1] ?? []);
@@ -105,7 +105,7 @@ export function readToken(key: Buffer, token: string, nowMs: number): Web3Token 
   return { id, expiresAtMs, keyType, wallet: toWallet(lines[1] ?? '') };
 }
 
-/** Not with the key itself: it signs other things, too. */
+/** Derived: the key itself also signs other texts. */
 function codeOf(key: Buffer, text: string): string {
   const own = createHmac('sha256', key).update(PURPOSE).digest();
   return createHmac('sha256', own).update(text).digest('hex');

@@ -1,6 +1,6 @@
 /**
- * Limits of one call: who it counts for, whether it may go on, which headers report it, and what it adds to the error
- * budgets when it has ended (LIMIT-1 to LIMIT-12).
+ * Limits of one call: whom it counts for, whether it is admitted, which headers report it, and what it adds to the
+ * error budgets at its end (LIMIT-1 to LIMIT-12).
  */
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
@@ -37,7 +37,7 @@ export interface LimitSettings {
   callsInFlight: CallsInFlight;
   tierOf(accountId: string): Tier;
   overrideOf(accountId: string): LimitOverride;
-  /** By whatever name it answers to: another name of a model is no way round its limits. */
+  /** Limits apply to a model under all its names. */
   modelOf(name: string, type: ModelType | undefined): Model | undefined;
   kept: KeptCounters;
 }
@@ -69,17 +69,17 @@ export function createLimits(config: Config, limiter: Limiter): LimitSettings {
   };
 }
 
-/** What a call is about, as far as its body tells. */
+/** Subject of a call, from its body. */
 interface Subject {
   /** The route's pattern below `/api/v1`. */
   path: string;
   /** `model` of the body, when it is a string. */
   model: string | undefined;
-  /** What the route serves. */
+  /** Type of model that the route serves. */
   modelType?: ModelType | undefined;
-  /** `own`: the route has windows of its own. Left out: that of the model, else that of all routes without one. */
+  /** `own`: the route has windows of its own. Default: those of the model, else those of all routes without a model. */
   requestLimit?: 'jobs' | 'own' | undefined;
-  /** What the call may use in tokens, when its model is limited by them. */
+  /** Estimated tokens of the call, for models with a token limit. */
   estimatedTokens?: number;
 }
 
@@ -87,31 +87,31 @@ export interface CallLimits {
   /** Throws FareboxError `rate_limited`. */
   admit(subject: Subject): Promise<void>;
   /**
-   * The same together with windows of the route's own, all or none, in one question to Redis. The answer is of those windows
-   * alone: throws FareboxError `rate_limited` only for the others.
+   * The same together with windows of the route, all or none, in one Redis command. The result is about those windows
+   * alone; throws FareboxError `rate_limited` only for the others.
    */
   admitWith(subject: Subject, own: LimitedCall): Promise<Admission>;
-  /** Another model is to answer: its limits are asked, and the tokens are its own. Throws FareboxError `rate_limited`. */
+  /** Counts the call against the limits of another model that is to answer. Throws FareboxError `rate_limited`. */
   admitModel(modelId: string): Promise<void>;
-  /** Set on the answer, whatever it is. */
+  /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The real number, once it is known; 0 for a call that produced nothing. A later word replaces an earlier one. */
+  /** Actual number of tokens; 0 for a call that produced nothing. A later value replaces an earlier one. */
   noteTokens(used: number): Promise<void>;
-  /** Throws FareboxError `rate_limited` for one call too many at a time. Otherwise to be called when it has ended. */
+  /** Throws FareboxError `rate_limited` for one concurrent call too many. Returns a function to call at the end. */
   enter(): () => void;
-  /** Writes a refusal into the account's log that no window wrote there. */
+  /** Logs a refusal that no window logged. */
   noteRefusal(type: LimitType): void;
-  /** How the call ended; failures fill their budget. */
+  /** Reports the end of the call; failures fill the error budget. */
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined;
 }
 
-/** Counted for every call of one key to one route and model; made once while the key is known (bench `front`). */
+/** Counters of the calls of one key to one route and model; created once while the key is cached (bench `front`). */
 interface CallCounters extends LimitedCall {
   failed: Counter;
   unsupported: Counter | undefined;
   requests: Counter | undefined;
   tokens: Counter | undefined;
-  /** Requests that no model counts; told of by a refusal only. */
+  /** Requests without a model; only a refusal reports them. */
   shared: SharedWindow | undefined;
 }
 
@@ -120,7 +120,7 @@ interface SharedWindow {
   counter: Counter;
 }
 
-/** Clients choose the names of models: what one key asks for beyond this is put together anew each time. */
+/** Clients choose model names: beyond this number per key, counters are created anew each time. */
 const MAX_KEPT = 200;
 const MAX_KEPT_LENGTH = 200;
 
@@ -139,7 +139,7 @@ function countedOf(limits: LimitSettings, caller: Caller, subject: Subject): Cal
   return counted;
 }
 
-/** Always the same object for the same two: what waits for Redis goes together by it (benches `front` and `rpc`). */
+/** The same object for the same two: equal calls that wait for Redis are batched by it (benches `front` and `rpc`). */
 function joined({ kept }: LimitSettings, counted: LimitedCall, own: LimitedCall): LimitedCall {
   const known = kept.joined.get(counted) ?? new WeakMap<LimitedCall, LimitedCall>();
   kept.joined.set(counted, known);
@@ -151,7 +151,7 @@ function joined({ kept }: LimitSettings, counted: LimitedCall, own: LimitedCall)
   return made;
 }
 
-/** Routes with a budget of its own for features that a model lacks (LIMIT-7). */
+/** Routes with a separate budget for unsupported features (LIMIT-7). */
 const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
 export function openCall(limits: LimitSettings, caller: Caller): CallLimits {
@@ -163,13 +163,13 @@ class LimitedCallState implements CallLimits {
   readonly #limits: LimitSettings;
   readonly #caller: Caller;
   #asked: Subject | undefined = undefined;
-  /** Whose failures these are. */
+  /** Subject of the failures. */
   #counted: CallCounters | undefined = undefined;
-  /** Whose requests and tokens these are. */
+  /** Subject of the requests and tokens. */
   #answering: CallCounters | undefined = undefined;
   #admission: Admission | undefined = undefined;
   #estimatedTokens: number | undefined = undefined;
-  /** What the window of tokens has of this call in place of the estimate. */
+  /** Token count that replaces the estimate in the window. */
   #notedTokens: number | undefined = undefined;
 
   constructor(limits: LimitSettings, caller: Caller) {
@@ -256,7 +256,7 @@ class LimitedCallState implements CallLimits {
   }
 
   async #fillBudget({ failed, unsupported }: CallCounters, code: ErrorCode | undefined): Promise<void> {
-    // One or the other: fifty of the second kind must not end what two hundred are allowed of.
+    // One budget or the other: fifty unsupported features must not use up the two hundred failures.
     const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
     await this.#limits.limiter.correct(this.#caller.accountId, budget, { count: 1 });
     if (budget === unsupported) return;
@@ -265,7 +265,7 @@ class LimitedCallState implements CallLimits {
   }
 }
 
-/** Codes that fill no error budget: nothing was done for such a request (LIMIT-8). */
+/** Codes that fill no error budget: such requests cause no work (LIMIT-8). */
 const UNCOUNTED = new Set<ErrorCode>([
   'invalid_content_type',
   'invalid_json',
@@ -319,7 +319,7 @@ function aboutOf(limits: LimitSettings, { accountId, keyId }: Caller, subject: S
   return { apiKeyId: keyId ?? '', modelId: modelIdOf(limits, subject), rateLimitTier };
 }
 
-/** Id of the counted model, or what stands for it in the log (LIMIT-6). */
+/** Id of the counted model, or its substitute in the log (LIMIT-6). */
 function modelIdOf(limits: LimitSettings, { path, model, modelType }: Subject): string {
   if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
   return limits.modelOf(model, modelType)?.id ?? 'model:unknown';
@@ -344,7 +344,7 @@ function budgetHeaders(
   };
 }
 
-/** Headers of the windows of a minute; none for a model without limits per minute (LIMIT-10). */
+/** Headers of the windows of a minute; none for a model without such limits (LIMIT-10). */
 function minuteHeaders(counted: CallCounters, admission: Admission): Record<string, string> {
   const headers: Record<string, string> = {};
   const { tokens, shared } = counted;

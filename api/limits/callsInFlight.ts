@@ -1,6 +1,6 @@
-/** Calls in flight by account, in this process: each process counts for itself, at no cost for a call but this. */
+/** Counts the calls in flight of an account in this process; processes do not share it. */
 export interface CallsInFlight {
-  /** Undefined: the account has as many as it may. Otherwise to be called once when the answer has been sent. */
+  /** Undefined: the account has reached its limit. Otherwise a function to call when the answer was sent. */
   enter(accountId: string, most: number): (() => void) | undefined;
 }
 

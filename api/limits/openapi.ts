@@ -49,7 +49,7 @@ export const LIMITS_DESCRIPTION: RouteDescription = {
   example: {},
 };
 
-/** `alias`: the path that clients of the public API use. */
+/** `alias`: path that clients of the public API use. */
 export function logDescription(alias: boolean): RouteDescription {
   return {
     group: 'Limits',

@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`, and `/docs`: the same as a page on which requests can be tried. Everything on it comes from here, and
- * its Content-Security-Policy lets it ask nobody else. Open: it tells nothing that a price list would not.
+ * `/openapi.json`, and `/docs`: the same as a page from which requests can be sent. Its Content-Security-Policy allows
+ * no other origin. Open, since it reveals no more than a price list.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

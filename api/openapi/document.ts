@@ -19,7 +19,7 @@ import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
   routes: readonly Route[];
-  /** Of the brand. */
+  /** Name of the brand. */
   title: string;
   /** `YYYYMMDD.HHMMSS` of the build (API-14). */
   version: string;
@@ -29,7 +29,7 @@ const PREFIX = '/api/v1';
 
 export type ApiDocument = ReturnType<typeof createDocument>;
 
-/** Throws when a route does not describe itself. */
+/** Throws when a route has no description. */
 export function describeApi({ routes, title, version }: DocumentOptions): ApiDocument {
   const paths: NonNullable<ZodOpenApiObject['paths']> = {};
   for (const route of routes) {
@@ -90,7 +90,7 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
-/** Nothing: an API key, as everywhere. */
+/** Default: an API key, as everywhere. */
 function securityOf({ access }: Route): Pick<ZodOpenApiOperationObject, 'security'> {
   if (access === 'open') return { security: [] };
   if (access === 'own-wallet') return { security: [{ wallet: [] }] };
@@ -120,7 +120,7 @@ function bodyOf({ body }: Route, example: RouteDescription['example']) {
   return { requestBody: { content, required: body.optional !== true } };
 }
 
-/** The file parts beside the text fields. */
+/** File parts of the form. */
 function withFile({ fields, files }: MultipartSpec<unknown>): z.ZodType {
   const file = z.string().meta({ type: 'string', format: 'binary', description: 'The source.' });
   const parts = files && files.most > 1 ? z.array(file).max(files.most) : file.optional();
@@ -128,7 +128,7 @@ function withFile({ fields, files }: MultipartSpec<unknown>): z.ZodType {
   return shape instanceof z.ZodObject ? shape.extend({ [files?.name ?? 'file']: parts }) : fields;
 }
 
-/** What is optional as a whole is said by `required`, not by the schema. */
+/** `required` states what is optional as a whole, not the schema. */
 function shown(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
 }
@@ -202,7 +202,7 @@ function exampleCommand({ method, path, access }: Route, example: Example): stri
   return [...(example.before ?? []), parts.join(' \\\n  ')].join('\n');
 }
 
-/** In single quotes unless it has a variable in it. */
+/** In single quotes unless it has a variable. */
 function quoted(text: string): string {
   return text.includes('$') ? `"${text.replace(/["\\]/g, '\\$&')}"` : `'${text}'`;
 }

@@ -40,7 +40,7 @@ const typed = z
   })
   .meta({ id: 'TypedError' });
 
-/** A request without a credential is told what it could pay and sign in with. */
+/** A request without a credential gets payment offers and a sign-in challenge. */
 export const discoveryBody = z
   .looseObject({
     x402Version: z.literal(2),

@@ -1,4 +1,4 @@
-/** What each error means and what to do about it: the error catalogue of the documentation. */
+/** Meaning of each error and what to do about it: the error catalogue of the documentation. */
 import type { ErrorCode } from '../../domain/errors.ts';
 
 export const ERROR_MEANINGS: Record<ErrorCode, string> = {

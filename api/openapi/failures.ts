@@ -1,4 +1,4 @@
-/** Which errors a route may answer: what follows from its row, and what it says itself. */
+/** Errors of a route: those that follow from its row, and its own. */
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { isForWallets } from '../auth/authenticate.ts';
@@ -26,7 +26,7 @@ export function failuresOf(route: Route): Map<number, Failure> {
   return new Map([...failures].sort(([left], [right]) => left - right));
 }
 
-/** Bodies that only callers with a wallet meet (API-21): more bodies for statuses that the route has anyway. */
+/** Bodies for callers with a wallet (API-21): additional bodies of existing statuses. */
 function addWalletFailures({ access }: Route, failures: ReadonlyMap<number, Failure>): void {
   if (!isForWallets(access)) return;
   const add = (status: number, words: string, body: z.ZodType) => {

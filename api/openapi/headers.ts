@@ -26,7 +26,7 @@ export const REFUSAL_HEADERS = {
   'X-RateLimit-Reset': header('Unix seconds at which the oldest counts no longer.'),
 };
 
-/** Of routes that a wallet may call. */
+/** Headers of routes that a wallet may call. */
 export const WALLET_HEADERS = {
   'X-Balance-Remaining': header(
     'USD that the wallet has left, as a decimal; of a stream, what its hold leaves. For callers with a wallet only.',

@@ -1,4 +1,4 @@
-/** `npm run openapi`: prints the description, or writes it with `--out`; without the moment of the build. */
+/** `npm run openapi`: prints the description, or writes it with `--out`; without the build time. */
 import { writeFileSync } from 'node:fs';
 import { UNBUILT } from '../../infra/config/buildVersion.ts';
 import { ROUTES } from '../routes.ts';

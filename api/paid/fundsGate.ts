@@ -1,6 +1,6 @@
 /**
- * Funds before work: whether a caller can pay the smallest price of a route, asked before its body is read. One check for
- * API keys, child keys and wallets. The ledger still decides about each charge.
+ * Checks before the body is read whether a caller can pay the smallest price of a route: one check for API keys, child
+ * keys and wallets. The ledger still decides about each charge.
  */
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
@@ -18,13 +18,13 @@ import {
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds, FundsReader, Payer } from '../../infra/postgres/funds.ts';
 
-/** A payer that had funds is believed for this long (benches `front` and `chat`). */
+/** Time for which cached funds are trusted (benches `front` and `chat`). */
 const FRESH_MS = 1_000;
-/** A busy payer is read again in the background: its calls never wait for that. */
+/** A busy payer is refreshed in the background: its calls never wait for that. */
 const MAX_AGE_MS = 2_000;
 const MAX_KNOWN = 10_000;
 
-/** The members of a route that say what it sells. */
+/** Members of a route that determine its prices. */
 interface SellingRoute {
   body?: { modelType?: ModelType };
   sells?(model: Model): boolean;
@@ -32,12 +32,15 @@ interface SellingRoute {
 }
 
 export interface FundsGate {
-  /** Undefined at once for a payer that could pay this when it was last read; else what a fresh read finds. */
+  /**
+   * Undefined at once for a payer that could pay one of the prices when it was last read; else the result of a new
+   * read.
+   */
   refusalOf(caller: Caller, prices: readonly LedgerPrice[]): Promise<FareboxError | undefined> | undefined;
-  /** Funds of a payer with any, as much as two seconds old; of all others, read now. */
+  /** Funds, up to two seconds old for a payer that has some; for others they are read now. */
   standing(payer: Payer): Promise<Funds>;
   read(payer: Payer): Promise<Funds>;
-  /** Of a wallet's account, as `standing`. Throws FareboxError `credential_invalid` for a suspended one. */
+  /** Funds of a wallet's account, as `standing`. Throws FareboxError `credential_invalid` for a suspended one. */
   requireActive(accountId: string): Promise<Funds>;
   /** The account's status changed. */
   forget(accountId: string): void;
@@ -48,7 +51,7 @@ interface FundsEntry {
   accountId: string;
   funds: Funds;
   readAt: number;
-  /** Lists of prices of which these funds can pay one (bench `pairs`). */
+  /** Price lists of which these funds can pay at least one (bench `pairs`). */
   payable: Set<readonly LedgerPrice[]>;
 }
 
@@ -57,7 +60,7 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
   const prices = new WeakMap<SellingRoute, SmallestPrices>();
   const standing = async (payer: Payer) => recent(payer)?.funds ?? (await read(payer));
 
-  /** Holds of a process that died keep funds until somebody expires them: their owner need not wait for that. */
+  /** Holds of a process that died lock funds until they expire: their owner need not wait for that. */
   async function freshLackOf(
     caller: Caller,
     wanted: readonly LedgerPrice[],
@@ -92,7 +95,7 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
   };
 }
 
-/** Keeps those who have funds: a payer without any is read each time, and served as soon as it has some. */
+/** Caches payers with funds: a payer without any is read each time, and served as soon as it has some. */
 function createFundsCache(reader: FundsReader) {
   const known = new LRUCache<string, FundsEntry>({ max: MAX_KNOWN });
   const refreshing = new Set<string>();
@@ -109,7 +112,7 @@ function createFundsCache(reader: FundsReader) {
     return funds;
   }
 
-  /** A failed read leaves the entry to its end; the call that comes after it is told of the failure. */
+  /** A failed read keeps the entry until it expires; the next call after that gets the failure. */
   function refresh(payer: Payer): void {
     const name = nameOf(payer);
     if (refreshing.has(name)) return;
@@ -120,7 +123,7 @@ function createFundsCache(reader: FundsReader) {
   }
 
   function recent(payer: Payer): FundsEntry | undefined {
-    // `peek`: the entry of a busy payer is replaced each second, so the order of use need not be tracked.
+    // `peek`: entries of busy payers are replaced each second, so the order of use need not be tracked.
     const entry = known.peek(nameOf(payer));
     if (entry === undefined) return undefined;
     const age = performance.now() - entry.readAt;
@@ -152,7 +155,7 @@ function hasFunds(funds: Funds, { keyId }: Payer): boolean {
   return keyId === null ? canConsume(funds) : splitPrice(MIN_PRICE, funds).outcome === 'covered';
 }
 
-/** Why the caller can pay none of these prices; undefined when it can. */
+/** Error for a caller that can pay none of these prices; undefined when it can. */
 function lackOf(funds: Funds, payer: Payer, prices: readonly LedgerPrice[]): FareboxError | undefined {
   if (payer.keyId === null && !hasFunds(funds, payer)) return new FareboxError(INSUFFICIENT);
   const splits = prices.map((price) => splitPrice(price, funds));

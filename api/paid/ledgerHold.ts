@@ -1,6 +1,6 @@
 /**
- * Hold of a paid request, and its end: a bill, or a release. A bill above its hold, or after its end, is taken as far as
- * funds and limits reach. A process that dies leaves a hold, which expires and frees the money.
+ * Hold of a paid request, which ends in a bill or a release. A bill above its hold, or after its end, is taken as far
+ * as funds and limits reach. The hold of a process that dies expires and frees the money.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
@@ -29,25 +29,25 @@ export interface LedgerClient {
 export type Buyer = Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'log' | 'expired' | 'beforeLoss'>;
 
 export interface HoldTerms {
-  /** Of our own making, so that no client can name another's. */
+  /** Generated here, so that no client can name another's. */
   operationId: string;
-  /** Id of the next charge, where the one under `operationId` was given back. */
+  /** Id for a further charge, where the one under `operationId` was released or refunded. */
   anotherId?: (() => Promise<string>) | undefined;
   /** The deadline does not undo the bill: the answer is kept for a repetition of the request. */
   keepsBill?: boolean;
-  /** The most that it can cost. */
+  /** Highest possible cost. */
   bound: LedgerPrice;
   snapshot: PriceSnapshot;
-  /** Longer than the work can take, settling included. */
+  /** Longer than the work can take, including the settlement. */
   ttlMs: number;
 }
 
 interface Settlement {
-  /** Taken in all, from the hold and beyond it. */
+  /** Parts taken in total, from the hold and beyond it. */
   parts: Part[];
-  /** The cost as the client is told: the price less what could not be taken. */
+  /** Cost as reported to the client: the price less what could not be taken. */
   cost: LedgerPrice;
-  /** Not covered by the account's funds and the limits of its key. */
+  /** Part that the funds of the account and the limits of its key do not cover. */
   missing: LedgerPrice;
 }
 
@@ -56,11 +56,11 @@ interface Bill {
   /** Amount that is taken; less than the price only where no more than the hold may be taken. */
   taken: LedgerPrice;
   details: Partial<PriceSnapshot>;
-  /** It was written, or may be: a statement was sent whose outcome is unknown. */
+  /** The bill was written, or may be: a statement was sent whose outcome is unknown. */
   mayStand: boolean;
 }
 
-/** Beyond the end of the hold: this bill needs no hold to be written. */
+/** Time after the end of the hold: a late bill needs no hold. */
 const LATE_BILL_MS = 30_000;
 const MAX_PAUSE_MS = 5_000;
 const NANO = 1e9;
@@ -73,7 +73,7 @@ export async function openHold(client: LedgerClient, request: Buyer, terms: Hold
   const held = await ledger
     .hold({ operationId, accountId, keyId, price: bound, ttlMs, snapshot })
     .catch((error: unknown) => {
-      // Perhaps it is held, and nobody will ever resolve it.
+      // The hold may exist, and no call will resolve it.
       if (isUnavailable(error)) ledger.abandon({ operationId, accountId });
       throw error;
     });
@@ -88,11 +88,11 @@ export async function openHold(client: LedgerClient, request: Buyer, terms: Hold
   return hold;
 }
 
-/** A class: closures for its members cost batches of calls of chain nodes a twentieth (bench `pairs`). */
+/** A class: closures for its members make batches of RPC calls slower by a twentieth (bench `pairs`). */
 export class LedgerHold {
   /** Other than `held` only when an earlier call with this id has resolved it already. */
   state: ChargeState = 'held';
-  /** Its answer ends it while it is sent: `purchase` leaves it open. */
+  /** Set when the answer ends the hold while it is sent: `purchase` leaves it open. */
   isHandedOn = false;
   readonly #client: LedgerClient;
   readonly #request: Buyer;
@@ -110,20 +110,20 @@ export class LedgerHold {
     if (!terms.keepsBill) request.beforeLoss(() => this.#undo());
   }
 
-  /** Neither a bill nor a release of it was written here. */
+  /** Neither a bill nor a release was written by this object. */
   get isOpen(): boolean {
     return !this.#isEnded;
   }
 
-  /** The client was told that it is not billed any more. */
+  /** The client got the error after which nothing is billed. */
   get #isLost(): boolean {
     return !this.#terms.keepsBill && this.#request.expired;
   }
 
   /**
-   * May cost more than was held: a second operation takes the rest. Resolves when the bill is written. Throws FareboxError
-   * `timed_out` after the deadline of the request: then nothing is billed, and what was billed is refunded before the client
-   * is told. `within the hold`: not more than was held is taken; the rest is logged and counted.
+   * Writes the bill. A second operation takes what exceeds the hold. Resolves when the bill is written. Throws
+   * FareboxError `timed_out` after the deadline of the request: then nothing is billed, and a bill is refunded before
+   * the client gets the error. `within the hold`: takes no more than was held; the rest is logged and counted.
    */
   settle(price: LedgerPrice, details: Partial<PriceSnapshot>, most?: 'within the hold'): Promise<Settlement> {
     if (this.#isLost) return Promise.reject(deadlineError());
@@ -139,9 +139,9 @@ export class LedgerHold {
     return this.#billing;
   }
 
-  /** Nothing was delivered: all of it goes back. After a bill that stands nothing happens. */
+  /** Releases all of the hold, for work that was not delivered. After a bill that stands nothing happens. */
   async release(): Promise<void> {
-    // Also where it is not certain that the bill stands: whichever of the two is written first decides.
+    // Also when it is uncertain whether the bill stands: the first of the two to be written decides.
     await this.#billing?.catch(() => undefined);
     if (this.#isEnded) return;
     const { operationId } = this.#terms;
@@ -150,7 +150,7 @@ export class LedgerHold {
     this.#isEnded = true;
   }
 
-  /** The deadline passed: the bill is undone before the client is told so, and cannot come back. */
+  /** Undoes the bill after the deadline, before the client gets the error, so that it cannot come back. */
   async #undo(): Promise<void> {
     await this.#billing?.catch(() => undefined);
     await failpoint('late-bill');
@@ -224,7 +224,7 @@ export class LedgerHold {
     return await this.#insist(performance.now() + LATE_BILL_MS, write, 'a bill');
   }
 
-  /** Repeats until it is written, or until the hold has expired. A bill that the client does not owe any more is given up. */
+  /** Repeats until the write succeeds or the hold has expired. A bill that the client no longer owes is given up. */
   async #insist<T>(until: number, write: () => Promise<T>, what?: 'a bill'): Promise<T> {
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
@@ -239,16 +239,16 @@ export class LedgerHold {
     }
   }
 
-  /** Nothing is cut in silence: who owed how much, what of it was taken, and why the hold did not pay it. */
+  /** Logs and counts every bill that its hold did not cover: account, amounts and cause. */
   #noteOverrun(price: LedgerPrice, { cause, parts }: { cause: string; parts: Part[] }): Settlement {
     const { operationId: requestId, bound, snapshot } = this.#terms;
     const { caller, log } = this.#request;
     const settlement = settlementOf(price, parts);
     const { missing, cost } = settlement;
-    // A price of a model that is sold for diem alone counts as so many US dollars.
+    // A price in diem alone counts as the same number of US dollars.
     const usd = ({ usd, diem }: LedgerPrice) => Number(usd || diem) / NANO;
     ledgerOverruns.inc({ cause });
-    // The count of a stream that was left may be an estimate: nobody owes what it is above the hold.
+    // The token count of an abandoned stream may be an estimate: what exceeds the hold is not owed.
     if (cause === 'left_above_hold') {
       ledgerOverrunUsd.inc({ outcome: 'left' }, usd(missing));
     } else {

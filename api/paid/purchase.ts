@@ -27,7 +27,7 @@ import { dryRun, isDryRun } from './dryRun.ts';
 import { type Buyer, type HoldTerms, type LedgerClient, type LedgerHold, openHold } from './ledgerHold.ts';
 
 export interface PurchaseTerms<T> extends HoldTerms {
-  /** Settles the hold, or hands it on to its answer. A hold that it leaves open is released. */
+  /** Settles the hold, or hands it on to the answer. A hold that is left open is released. */
   work(hold: LedgerHold): Promise<T>;
 }
 
@@ -39,13 +39,13 @@ export async function purchase<T>(client: LedgerClient, request: Buyer, terms: P
     if (hold.isOpen && !hold.isHandedOn) await hold.release();
     return made;
   } catch (error) {
-    // After a bill that stands this changes nothing.
+    // A release after a bill changes nothing.
     await hold.release();
     throw error;
   }
 }
 
-/** Policy of a stream of text: `tell` settles before its last event. Where it fails before that, the hold is released. */
+/** Policy of a text stream: `tell` settles before its last event. If it fails before that, the hold is released. */
 export function settleAfterStream(hold: LedgerHold, tell: EventAnswer['tell']): EventAnswer['tell'] {
   hold.isHandedOn = true;
   return async (take) => {
@@ -61,14 +61,14 @@ export function settleAfterStream(hold: LedgerHold, tell: EventAnswer['tell']): 
 export interface Purchase {
   price: LedgerPrice;
   snapshot: PriceSnapshot;
-  /** Longer than the work may take, and the sending of what is made meanwhile. */
+  /** Longer than the work and the transfer of its answer may take. */
   ttlMs: number;
 }
 
 export interface AnswerTerms {
   purchase: Purchase;
   settles: 'before the answer' | 'at its first byte' | 'at its end';
-  /** `noteMade`: the provider has done its part, and is paid for it whatever fails after that. */
+  /** `noteMade`: called when the provider has done its part, and is paid whatever fails after that. */
   work(noteMade: () => void): Promise<Answer>;
 }
 
@@ -76,14 +76,14 @@ type Selling = LedgerClient & Pick<Dependencies, 'core'>;
 type AnswerBuyer = Buyer &
   Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId' | 'headers' | 'signal' | 'hasLeft'>;
 
-/** Throws what the work throws; an UpstreamFailure in our words. Nothing is charged then. */
+/** Throws what the work throws, an UpstreamFailure as an error for clients. Nothing is charged then. */
 export async function purchaseAnswer(
   dependencies: Selling,
   request: AnswerBuyer,
   { purchase: { price, snapshot, ttlMs }, settles, work }: AnswerTerms,
 ): Promise<Answer> {
   if (isDryRun(request)) return dryRun(price);
-  // Read before the work: without its signal a request does not learn that its client has left.
+  // Read before the work: without its signal a request does not notice that its client has left.
   const { requestId: operationId, signal } = request;
   return await purchase(dependencies, request, {
     operationId,
@@ -123,7 +123,7 @@ async function chargeSale(
 interface PaidDelivery extends Pick<AnswerTerms, 'settles'> {
   hold: LedgerHold;
   charge(): Promise<void>;
-  /** To be called for what has not begun to be delivered. */
+  /** Called for an answer whose delivery has not begun. */
   undo(): Promise<void>;
 }
 
@@ -157,7 +157,7 @@ async function settleAnswer(
   };
 }
 
-/** A service that says what is wrong has made nothing; a call that was given up may have been paid for. */
+/** A service that reports an error has made nothing; an abandoned call may have been paid for. */
 function mayBeMade(error: unknown, signal: AbortSignal): boolean {
   const failure = error instanceof FareboxError ? error.cause : error;
   if (failure instanceof UpstreamFailure) return failure.reason === 'lost' || failure.reason === 'timeout';
@@ -165,8 +165,9 @@ function mayBeMade(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Releases the hold of what nobody gets. Where the client has left its provider is paid all the same: that counts into the
- * refunds of the account's day, and beyond them it is charged. What we lost counts, too, and is never charged.
+ * Releases the hold of an undelivered answer. When the client left, the provider is paid all the same: that counts into
+ * the refunds of the account's day, and is charged beyond them. What this service lost counts as well, and is never
+ * charged.
  */
 async function giveBack(
   dependencies: Selling,
@@ -185,7 +186,7 @@ async function giveBack(
 }
 
 interface AbandonedWork {
-  /** Its list price in nano USD. */
+  /** List price in nano USD. */
   usd: Nano;
   hold: Pick<LedgerHold, 'release'>;
   bill(): Promise<unknown>;

@@ -16,9 +16,9 @@ import { purchase } from './purchase.ts';
 
 type Budget = Pick<Dependencies, 'limits'>;
 
-/** The price of one document of the text parser. */
+/** Price of one document of the text parser. */
 const READING_HOLD: LedgerPrice = { usd: 10_000_000n, diem: 10_000_000n };
-/** Longer than a request can take; the rest is for the release to be written. */
+/** Longer than a request can take, with time to write the release. */
 const HOLD_TTL_MS = 200_000;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded` before any work. The hold is released in any case. */
@@ -39,18 +39,18 @@ export async function holdForReading<T>(
 
 const BUDGET_MS = 10 * MINUTE_MS;
 const UNPAID_READINGS = 30;
-/** One that its limits on time or memory ended took them whole: five are the budget. */
+/** A reading that hits its limit on time or memory used all of it: five are the budget. */
 const ENDED_READING_COST = 6;
 const ENDED_READING: DocumentRefusal = 'too_complex';
 const UNREADABLE = new Set<ErrorCode>(['invalid_document', 'invalid_media', 'media_too_long']);
 const UNPAID = new Set<ErrorCode>(['insufficient_balance', 'key_limit_exceeded']);
 
-/** For the descriptions of the routes that read. */
+/** Text for the descriptions of routes that read documents or media. */
 export const READING_BUDGET =
   'An account of which 30 readings within ten minutes fail, or lead to no answer, gets 429 for the next ones; a reading ' +
   'that takes too long counts as six.';
 
-/** Throws FareboxError `rate_limited` where too many readings of the account have failed, and whatever `read` throws. */
+/** Throws FareboxError `rate_limited` when too many readings of the account have failed, and whatever `read` throws. */
 export async function readWithinBudget<T>(
   budget: Budget,
   accountId: string,
@@ -68,7 +68,7 @@ export async function readWithinBudget<T>(
   }
 }
 
-/** Sells what was read, and counts the reading where nothing pays for it: after a dry run, and where funds are missing. */
+/** Sells the reading, and counts it when nothing pays for it: after a dry run, and when funds are missing. */
 export async function sellReading<T>(
   budget: Budget,
   { caller, headers }: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'caller' | 'headers'>,
@@ -98,7 +98,7 @@ async function refuseSpentBudget({ limits: { calls: limits } }: Budget, accountI
   });
 }
 
-/** `cost`: its share of the budget. */
+/** `cost`: the part of the budget that is used. */
 export async function countUnpaidReading(budget: Budget, accountId: string, cost = 1): Promise<void> {
   const limits = budget.limits.calls;
   await limits.limiter.correct(accountId, unpaidReadings(limits, accountId), { count: cost });

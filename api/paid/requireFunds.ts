@@ -1,4 +1,4 @@
-/** The check of funds before the body of a request is read, and who passes it without funds. */
+/** Checks funds before the body of a request is read, and decides who passes without funds. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Caller, keyScopeOf } from '../../domain/caller.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
@@ -14,10 +14,10 @@ export interface UnfundedCall {
   headers: IncomingHttpHeaders;
 }
 
-/** Why a caller without funds is served all the same. */
+/** Reason why a caller without funds is served. */
 export interface FreePass {
   by: 'dry run' | 'replay' | 'free model';
-  /** Error that answers it where the call would cost something, or us some work. */
+  /** Error for the caller where the call would cost something, or cause work. */
   lack: FareboxError;
 }
 
@@ -45,7 +45,7 @@ async function freePassOf(
   { route, caller, headers }: UnfundedCall,
   hasFree: boolean,
 ): Promise<FreePass['by'] | undefined> {
-  // Wallets cost nothing to make: one that never paid has nothing to repeat, and no price to ask for.
+  // Wallets are free to create: one that never paid has nothing to repeat, and no price to ask for.
   if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
   if (isDryRun({ headers })) return route.pricesMedia ? undefined : 'dry run';
   const key = headers['idempotency-key'];
@@ -54,7 +54,7 @@ async function freePassOf(
   return hasFree ? 'free model' : undefined;
 }
 
-/** Throws for a model with a price, which nobody without funds may call. */
+/** Throws for a model with a price, which a caller without funds must not use. */
 export function requireFreeModel({ by, lack }: FreePass, model: Model | undefined): void {
   if (by === 'free model' && model && !smallestPricesOf([model]).hasFree) throw lack;
 }

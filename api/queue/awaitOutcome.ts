@@ -6,7 +6,7 @@ import type { RouteRequest } from '../http/route.ts';
 import { LOOK_EVERY_MS, type Watch } from './jobWatch.ts';
 import { MAX_WAIT_SECONDS, preferredWait } from './preferredWait.ts';
 
-/** What a route's deadline must leave for it. */
+/** Time that the deadline of a route must leave for the wait. */
 export const MAX_WAIT_MS = MAX_WAIT_SECONDS * 1_000;
 
 export type Waiting = Pick<
@@ -16,13 +16,13 @@ export type Waiting = Pick<
 
 export interface Awaited {
   job: JobRow;
-  /** Says that the wish was followed. */
+  /** Reports that the preference was applied. */
   headers: { 'Preference-Applied': string };
 }
 
 /**
- * Undefined where nobody wants to wait, or where it cannot be done now: too many wait already, or the database does not
- * answer. It is a wish, so that is no error. The end of the process and a client that went away end the wait.
+ * Undefined when no wait is asked for, or none is possible now: too many are waiting, or the database does not answer.
+ * The header is a preference, so that is no error. The end of the process and a client that disconnects end the wait.
  */
 export async function awaitOutcome(
   { core: { sql }, jobs: { jobWatch } }: Pick<Dependencies, 'core' | 'jobs'>,
@@ -47,7 +47,7 @@ export async function awaitOutcome(
 interface Wait {
   read(): Promise<JobRow | undefined>;
   watch: Watch;
-  /** Of `performance.now()`. */
+  /** By `performance.now()`. */
   until: number;
 }
 

@@ -1,4 +1,7 @@
-/** Answers a retrieve: how far the job is, its media, or how it ended. Reads one row; asks Temporal for nothing. */
+/**
+ * Answers a retrieve with the progress of the job, its media, or its failure. Reads one row and does not query
+ * Temporal.
+ */
 import type { Model } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isRunning } from '../../domain/jobs.ts';
@@ -14,10 +17,10 @@ import { completeGeneration } from './queued.ts';
 
 export interface Delivery {
   job: JobRow;
-  /** Undefined when the model was taken out of the catalogue since. */
+  /** Undefined when the model has left the catalogue since. */
   model: Model | undefined;
   rangeHeader: string | undefined;
-  /** Delete the media once the last byte has been delivered. */
+  /** Whether to delete the media after the last byte. */
   deleteAfterwards: boolean;
 }
 
@@ -35,7 +38,7 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
   return verdictOf(dependencies.core.config, job);
 }
 
-/** How long it has taken so far, and usually takes. */
+/** Elapsed and usual duration of the job. */
 export async function statusOf(
   { jobs }: Pick<Dependencies, 'jobs'>,
   { job, model }: Pick<Delivery, 'job' | 'model'>,
@@ -48,7 +51,7 @@ export async function statusOf(
   });
 }
 
-/** Until there are executions to go by. */
+/** Used until there are measured executions. */
 const DEFAULT_MS = { music: 20_000, video: 90_000 } as const;
 
 function usualMs(model: Model | undefined): number {
@@ -74,7 +77,7 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
   }
   const part = range.kind === 'part' ? { start: range.start, end: range.end } : undefined;
   const stream = await dependencies.jobs.storage.get(job.outputKey ?? '', part);
-  // Deleted between the row and the object: the row will say so in a moment.
+  // The object was deleted after the row was read: the row will say so in a moment.
   if (!stream) throw gone();
   const last = part ? part.end : sizeBytes - 1;
   return binary(
@@ -106,7 +109,7 @@ function mediaHeaders({ job, model }: Delivery): Record<string, string> {
   };
 }
 
-/** Audio says what it is; of a video the file does. */
+/** Headers that state the format of audio; a video file states it itself. */
 function formatHeaders({ kind, outputContentType, outputSeconds }: JobRow): Record<string, string> {
   if (kind === 'video') return {};
   const format = { 'x-service-audio-format': formatOf(outputContentType ?? '') };
@@ -115,7 +118,7 @@ function formatHeaders({ kind, outputContentType, outputSeconds }: JobRow): Reco
     : { ...format, 'x-service-audio-duration': outputSeconds.toFixed(3) };
 }
 
-/** The word that models use for a format: `mp3` for `audio/mpeg`, otherwise the subtype. */
+/** Name of a format as models use it: `mp3` for `audio/mpeg`, otherwise the subtype. */
 function formatOf(contentType: string): string {
   const subtype = contentType.replace(/^audio\//, '');
   return subtype === 'mpeg' ? 'mp3' : subtype;
@@ -123,11 +126,14 @@ function formatOf(contentType: string): string {
 
 interface Delivered {
   isReceived(): Promise<boolean>;
-  /** The part that was sent ended with the last byte. */
+  /** The part that was sent includes the last byte. */
   toTheEnd: boolean;
 }
 
-/** After the last byte: the timeline says so, and the media goes if the client asked for that and has it. */
+/**
+ * After the last byte: records the delivery in the timeline, and deletes the media if the client asked for that and has
+ * it.
+ */
 async function delivered(dependencies: Dependencies, delivery: Delivery, how: Delivered): Promise<void> {
   const { queueId } = delivery.job;
   const goes = delivery.deleteAfterwards && how.toTheEnd;
@@ -143,7 +149,7 @@ async function depart({ jobs }: Dependencies, queueId: string, how: Delivered): 
     if (received) await completeGeneration(temporal, queueId, { stored: true });
     return received;
   });
-  // For those who wait, an attempt that failed is media that stays.
+  // A failed attempt means that the media stays.
   departures.set(
     queueId,
     departure.catch(() => false),

@@ -1,4 +1,4 @@
-/** Finds the caller's job by what a request names; malformed, unknown and other callers' ids are one and the same. */
+/** Finds the caller's job by its id; malformed, unknown and foreign ids give the same error. */
 
 import { type Caller, keyScopeOf } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -23,7 +23,7 @@ export async function findOwnJob(sql: SqlClient, caller: Caller, queueId: string
   throw new FareboxError({ code: 'request_id_invalid', message: 'Request ID is invalid.' });
 }
 
-/** The same for a route of one kind of job: the named model must be the job's own. */
+/** The same for a route of one kind of job: the named model must be that of the job. */
 export async function findJobOf(
   sql: SqlClient,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** Idempotency-Key on the queue routes: the same key and body is the same job, whatever was lost on the way. */
+/** Idempotency-Key on the queue routes: the same key and body is the same job, whatever answer was lost. */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { type Caller, keyScopeOf } from '../../domain/caller.ts';
@@ -8,11 +8,11 @@ import { timeOrderedId } from '../../infra/timeOrderedId.ts';
 
 export interface Claim {
   queueId: string;
-  /** Undefined when the client sent no key: then the queue_id is nobody else's. */
+  /** Undefined when the client sent no key: the queue_id is then new. */
   key: string | undefined;
-  /** An earlier request with this key and this body was here. */
+  /** An earlier request had this key and this body. */
   known: boolean;
-  /** The queue_id was swapped once already in this request. */
+  /** This request has replaced the queue_id once already. */
   renewed: boolean;
 }
 
@@ -59,7 +59,10 @@ export async function claimKey(
   return { queueId: claimed.queueId, key, known: true, renewed: false };
 }
 
-/** After a refused attempt the key stands for a new one. Of two twins one swaps, and both go on with the same id. */
+/**
+ * Gives the key a new queue_id after a refused attempt. Of two concurrent requests one replaces it, and both go on with
+ * the same id.
+ */
 export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Promise<Claim> {
   const toQueueId = timeOrderedId();
   const renewed = { ...claim, renewed: true };
@@ -70,7 +73,7 @@ export async function renewClaim(sql: pg.Pool, caller: Caller, claim: Claim): Pr
   return { ...renewed, queueId, known: queueId !== toQueueId };
 }
 
-/** Fields in a fixed order: the same body written differently is the same body. */
+/** Digest over sorted fields, so that the order of a body does not matter. */
 function digestOf(body: Readonly<Record<string, unknown>>): Buffer {
   const fields = Object.keys(body)
     .filter((name) => body[name] !== undefined)

@@ -1,11 +1,11 @@
-/** Bodies and answers that the routes of all queued jobs share (JOB-4, JOB-5, JOB-7). */
+/** Bodies and answers shared by the routes of all queued jobs (JOB-4, JOB-5, JOB-7). */
 import { z } from 'zod';
 
 export const SMALL_JSON_BYTES = 64 * 1024;
 
 const model = z.string().min(1);
 
-/** Any string is let in as `queue_id`: a malformed one gets the same words as an unknown one. */
+/** Accepts any string as `queue_id`: a malformed one gets the same error as an unknown one. */
 export const retrieveBody = z.strictObject({
   model,
   queue_id: z.string(),
@@ -23,7 +23,7 @@ export const processingAnswer = z
   .strictObject({ status: z.literal('PROCESSING'), ...times })
   .meta({ id: 'JobProcessing' });
 
-/** Of media behind a link: the state alone, also when it is done. */
+/** Status of media behind a link: the state alone, also when the job is done. */
 export const linkedStatusAnswer = z
   .strictObject({ status: z.enum(['PROCESSING', 'COMPLETED']), ...times })
   .meta({ id: 'JobStatus' });
@@ -54,7 +54,7 @@ export const completeAnswer = z.strictObject({
   success: z.boolean().meta({ description: 'false: the media could not be deleted yet; ask again.' }),
 });
 
-/** `duration_seconds` as a number or as digits, which other deployments of this API take too. */
+/** `duration_seconds` as a number or as digits, which other deployments of this API accept as well. */
 export const wholeSeconds = z.union([
   z.int().positive().max(36_000),
   z

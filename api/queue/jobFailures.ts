@@ -1,4 +1,6 @@
-/** The status with which retrieve repeats how a job ended; a code that cannot end a job keeps the status of a failure. */
+/**
+ * HTTP status with which retrieve reports the end of a job; a code that cannot end a job has the status of a failure.
+ */
 import type { ErrorCode } from '../../domain/errors.ts';
 
 const FAILED = 500;
@@ -41,7 +43,7 @@ export const FAILURE_STATUS: Record<ErrorCode, number> = {
   provider_busy: 503,
   provider_unknown: FAILED,
   timed_out: 504,
-  // There is no media and there never will be.
+  // There is no media, now or later.
   cancelled: 404,
   unavailable: 503,
   internal: FAILED,

@@ -1,4 +1,4 @@
-/** The routes that every kind of queued media has alike: fetch what came of a job, and say that one is done with it. */
+/** Routes that all kinds of queued media share: retrieve the result of a job, and complete it. */
 import type { JobKind } from '../../domain/jobs.ts';
 import { isFinal } from '../../domain/jobs.ts';
 import { failpoint } from '../../infra/failpoints.ts';
@@ -21,7 +21,7 @@ interface JobRoute {
   describes: RouteDescription;
 }
 
-/** Progress as JSON, the media as bytes, or the stored verdict of a failed job; for that one can wait a while. */
+/** Answers with progress as JSON, the media as bytes, or the stored failure. A client can wait for the end. */
 export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
@@ -41,7 +41,7 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
       const found = await findJobOf(dependencies.core.sql, caller, { queueId: body.queue_id, modelId, kind });
       const awaited = await awaitOutcome(dependencies, request, found.queueId);
       const job = awaited?.job ?? found;
-      // Media of their own address are fetched there; here is only told that they are ready.
+      // Media with a download address are fetched there; this route only says that they are ready.
       const linked = model !== undefined && isLinked(model) && job.state === 'stored';
       const delivery = {
         job,
@@ -57,7 +57,7 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
   });
 }
 
-/** The client is done with the media. Safe to repeat; `success: false` means ask again. */
+/** Deletes the media of a job. Idempotent; `success: false` means ask again. */
 export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
@@ -87,7 +87,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
   });
 }
 
-/** The client is done with what came, or is still to come, of an unfinished job. False: it is not deleted yet. */
+/** Ends an unfinished job that its client no longer wants. False: it is not deleted yet. */
 export async function giveUpJob(
   { core: { sql }, jobs: { temporal } }: Pick<Dependencies, 'core' | 'jobs'>,
   { queueId, state }: JobRow,

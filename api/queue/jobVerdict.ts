@@ -1,4 +1,4 @@
-/** Answer about a failed job: the same words each time, and one shape for each kind of job (JOB-7). */
+/** Answer about a failed job: the same message each time, in the shape of its kind of job (JOB-7). */
 import type { Model } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, isErrorCode } from '../../domain/errors.ts';
 import { isOffline } from '../../domain/modelAccess.ts';
@@ -7,7 +7,7 @@ import type { JobRow } from '../../infra/postgres/jobs.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { FAILURE_STATUS } from './jobFailures.ts';
 
-/** The refund is in the books before these words are said. */
+/** The refund was committed before this answer. */
 export function verdictOf(config: Config, job: JobRow): Answer {
   const code: ErrorCode = isErrorCode(job.failureCode) ? job.failureCode : 'provider_failed';
   const status = FAILURE_STATUS[code];
@@ -30,7 +30,9 @@ export function verdictOf(config: Config, job: JobRow): Answer {
   return json({ error: message, credits_refunded: refunded }, { status });
 }
 
-/** Another provider has another policy: the first model of the same type and task that can be called there. */
+/**
+ * Model to try instead, since another provider has another policy: the first callable one of the same type and task.
+ */
 function recommendedInstead(config: Config, job: JobRow): string | undefined {
   const refusedBy = config.modelCatalogue.byId.get(job.modelId);
   const task = taskOf(refusedBy);

@@ -1,31 +1,35 @@
 /**
- * Who waits in this process for something to happen to a job, and how they are woken. What happened they read for
- * themselves: a call that is lost costs a moment, never an event.
+ * Wakes the requests of this process that wait for changes of a job. They read the change themselves: a lost
+ * notification costs a moment, never an event.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import { JOB_CHANNEL } from '../../infra/postgres/jobChanges.ts';
 import type { Channel } from '../../infra/postgres/listener.ts';
 
-/** The net under the announcements: this often a job is looked at although nothing was heard. */
+/** Interval after which a job is read although no notification came. */
 export const LOOK_EVERY_MS = 5_000;
 
-/** Of one account in one process: each costs a connection and a look every few seconds. */
+/** Limit of one account in one process: each watch costs a connection and a query every few seconds. */
 export const WATCHES_PER_ACCOUNT = 100;
 const WATCHES_PER_PROCESS = 1_000;
-/** When more than half are taken, an account gets a part of the rest: a few accounts never take all of it. */
+/**
+ * When more than half are taken, an account gets at most this share of the rest: a few accounts never take all of it.
+ */
 const CROWDED_SHARE = 0.1;
 
 export interface Watch {
   /** Resolves when the job may have changed since the last rest, when `wake` is called, or after `ms`. */
   rest(ms: number): Promise<void>;
   wake(): void;
-  /** To be called once, on every way out. */
+  /** Called once, on every way out. */
   close(): void;
 }
 
 export interface JobWatch {
   channel: Channel;
-  /** Open before the job is first read. Throws FareboxError `rate_limited` or `unavailable` when there are too many. */
+  /**
+   * Open it before the job is first read. Throws FareboxError `rate_limited` or `unavailable` when there are too many.
+   */
   watch(job: { queueId: string; accountId: string }): Watch;
   readonly open: number;
 }
@@ -75,7 +79,7 @@ export function createJobWatch(): JobWatch {
   };
 }
 
-/** Of one account, while others have this many. */
+/** Limit of one account while others have this many. */
 function maxWatchesBeside(others: number): number {
   const free = WATCHES_PER_PROCESS - others;
   if (free >= WATCHES_PER_PROCESS / 2) return WATCHES_PER_ACCOUNT;

@@ -1,6 +1,6 @@
 /**
- * How every queue route takes an order: the key of the request is claimed, what the order needs is put into storage, its
- * workflow is asked, and where no answer comes the database decides whether the order stands.
+ * Takes the order of every queue route: claims the Idempotency-Key, stores what the order needs, starts its workflow,
+ * and lets the database decide whether the order stands when no answer comes.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../../domain/caller.ts';
@@ -24,32 +24,32 @@ import { type Claim, claimKey, renewClaim } from './idempotency.ts';
 import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
 
 /**
- * The answer is waited for a little longer than the workflow may take to charge, so none comes after we gave up; and then
- * as long as the client would wait for the outcome.
+ * The answer may take a little longer than the workflow may take to charge, so that none comes after we gave up; then
+ * as long as the client waits for the outcome.
  */
 export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + MAX_WAIT_MS;
 
-/** A busy machine may be late by a second or two; a dead one should not hold a job up for much longer. */
+/** A busy machine may be late by a second or two; a dead one should not delay a job for much longer. */
 const HEARTBEAT_MS = 5_000;
 
-/** What the parts of an order know of the request that brought it. */
+/** The request of an order, as its parts need it. */
 export type Ordering = Waiting & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
 
 export interface JobOrder {
-  /** The route, for the `Idempotency-Key`. */
+  /** Path of the route, for the `Idempotency-Key`. */
   route: string;
-  /** What makes two requests with one key the same. */
+  /** Fields by which two requests with one key are compared. */
   body: Readonly<Record<string, unknown>>;
   inputOf(queueId: string): GenerationInput;
-  /** What the workflow needs in storage, if anything. */
+  /** Objects that the workflow needs in storage. */
   parts: OrderParts;
   answer(job: QueuedJob): Answer | Promise<Answer>;
 }
 
 export interface OrderParts {
   /**
-   * Small enough to be on its way together with its order, whose way is the longer one: the step that measures it waits a
-   * moment for it (bench `jobs`). What no step looks at before the charge is there before its order.
+   * Whether it is small enough to be stored while the order is submitted, which takes longer: the step that measures it
+   * waits a moment for it (bench `jobs`). Objects that no step reads before the charge are stored before the order.
    */
   together: boolean;
   put(queueId: string): Promise<void>;
@@ -58,15 +58,15 @@ export interface OrderParts {
 
 export interface QueuedJob {
   queueId: string;
-  /** The job's own: the catalogue may have another by now. */
+  /** Model of the job: the catalogue may have changed. */
   modelId: string;
   durationSeconds: number | null;
   replayed: boolean;
 }
 
 /**
- * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also says how far
- * the job came meanwhile.
+ * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also has the
+ * progress of the job.
  */
 export async function placeOrder(
   dependencies: Dependencies,
@@ -74,7 +74,8 @@ export async function placeOrder(
   order: JobOrder,
 ): Promise<Answer> {
   const cancelAfter = cancelAfterMs(ordering.headers);
-  // One time limit for both attempts: with the wait of `Prefer` an accepted order is answered before the deadline of its route.
+  // One time limit for both attempts: even with the wait of `Prefer`, an accepted order is answered before the deadline
+  // of its route.
   const acceptBy = dependencies.core.clock.now() + ACCEPT_LIMIT_MS;
   const inputOf = (queueId: string) => limited(order.inputOf(queueId), { acceptBy, cancelAfter });
   const job = await queue(dependencies, ordering, { ...order, inputOf });
@@ -109,8 +110,8 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: JobO
 }
 
 /**
- * A job that is charged and nothing more may have lost its question, when the server died that it came to. It stands, since its
- * acceptance is confirmed, and is asked for once more so that its workflow need not wait until nobody asks.
+ * A job that was charged may have lost its update when the Temporal server died. It stands, since its acceptance is
+ * confirmed, and is submitted once more so that its workflow goes on at once.
  */
 async function heardReplay(
   dependencies: Dependencies,
@@ -127,8 +128,8 @@ async function heardReplay(
 }
 
 /**
- * The first answer of this key, also when it was lost on its way: the row is the truth. Undefined where there was none, also
- * for a job that was given back before anybody heard of it: the key then stands for a new order.
+ * The first answer of this key, also when it was lost in transit: the row decides. Undefined when there was none, also
+ * for a job that was withdrawn before any client heard of it: the key then stands for a new order.
  */
 async function replayOf(
   { core: { sql } }: Dependencies,
@@ -141,7 +142,7 @@ async function replayOf(
   return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
 }
 
-/** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without another charge. */
+/** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without a charge. */
 export async function isOrderReplay(sql: SqlClient, name: ReplayName): Promise<boolean> {
   const { accountId } = name;
   const queueId = await findClaimedOrder(sql, name);
@@ -168,7 +169,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   if (!parts.together) await stored;
   const answer = await submit(dependencies, ordering, { ...attempt, input, stored });
   await stored.catch(() => undefined);
-  // A refusal may be what an earlier request with this key was told: what was wrong then need not be wrong now.
+  // A refusal may have been for an earlier request with this key: its reason may no longer hold.
   const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
   if (old) return await again(dependencies, ordering, attempt);
   if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies.core, parts, input);
@@ -181,7 +182,7 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   throw new FareboxError({ code, message, ...(fields ? { fields } : {}) });
 }
 
-/** A provider that answers nobody gets no new order; those that it was to get already wait within their deadline. */
+/** A provider whose circuit is open gets no new order; accepted orders wait within their deadline. */
 async function requireAnswering(
   { jobs: { circuits } }: Dependencies,
   input: GenerationInput,
@@ -189,7 +190,7 @@ async function requireAnswering(
 ): Promise<void> {
   const restsMs = await circuits.restsMs(input.provider);
   if (restsMs === undefined) return;
-  // An earlier request with the same key may still be charged.
+  // An earlier request with this key may still be charged.
   const advice = known ? 'Please try again.' : 'Nothing was charged; please try again.';
   throw new FareboxError({
     code: 'unavailable',
@@ -201,7 +202,7 @@ async function requireAnswering(
 
 interface Submission extends Attempt {
   input: GenerationInput;
-  /** Without its parts the order cannot be accepted: then nobody needs to wait for the answer. */
+  /** Without its objects the order cannot be accepted: waiting for the answer is then pointless. */
   stored: Promise<void>;
 }
 
@@ -224,9 +225,9 @@ const DECISION_LIMIT_MS = 10_000;
 const DECISION_PAUSE_MS = 250;
 
 /**
- * The order may have arrived although its answer did not. A job that is in the database is accepted; where there is none the
- * order is closed in the same moment, so that no attempt that is still under way can charge for it. Throws FareboxError
- * `unavailable` without a word about money while the database cannot decide.
+ * The order may have arrived although its answer did not. A job in the database is accepted; when there is none, the
+ * order is closed in the same transaction, so that no running attempt can charge for it. Throws FareboxError
+ * `unavailable`, which says nothing about money, while the database cannot decide.
  */
 async function closeUnlessAccepted(
   { core: { sql, clock } }: Dependencies,
@@ -269,7 +270,7 @@ function undecided(queueId: string, cause: unknown): FareboxError {
   return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5, cause });
 }
 
-/** What came later than the job's own end was put back by that: a twin's with the same key, or a refused one's. */
+/** Objects stored after the end of the job: by a concurrent request with the same key, or for a refused order. */
 async function removeLate(
   { sql, log }: { sql: Sql; log: Logger },
   parts: OrderParts,
@@ -279,12 +280,15 @@ async function removeLate(
     const job = await findJob(sql, { queueId, accountId });
     if (!job || !isRunning(job.state)) await parts.remove(queueId);
   } catch (err) {
-    // The order has its answer; what is left is for the sweeper.
+    // The order has its answer; the sweeper removes what is left.
     log.warn({ err, queueId }, 'a source may have been left behind');
   }
 }
 
-/** The key's earlier attempt was refused and is over: this one gets a queue_id of its own, unless a twin was faster. */
+/**
+ * The earlier attempt of the key was refused: this one gets a queue_id of its own, unless a concurrent request was
+ * faster.
+ */
 async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
   const { claim, order } = attempt;
   await order.parts.remove(claim.queueId);
@@ -298,7 +302,7 @@ async function again(dependencies: Dependencies, ordering: Ordering, attempt: At
   return await accept(dependencies, ordering, { ...attempt, claim: renewed });
 }
 
-/** What orders of every kind say about the job that is to come of them. */
+/** The job that an order of any kind becomes. */
 export function jobOf(
   { core: { config, clock } }: Pick<Dependencies, 'core'>,
   { caller, requestId }: Ordering,

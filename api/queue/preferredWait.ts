@@ -1,18 +1,18 @@
-/** How long a client would wait for an answer: `Prefer: wait=N` (RFC 7240). */
+/** Reads how long a client waits for an answer: `Prefer: wait=N` (RFC 7240). */
 
 export const MAX_WAIT_SECONDS = 60;
-/** Who wishes for more than this wishes for nothing. */
+/** Longer headers are ignored. */
 const MAX_HEADER_LENGTH = 1_000;
 
-/** A name with or without a value, the value bare or in quotes; parameters after it mean nothing here. */
+/** A name with an optional value, bare or in quotes; its parameters are ignored. */
 const PREFERENCE =
   /^\s*([!#$%&'*+.^_`|~\w-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~\w-]*))\s*)?(?:;|$)/;
-/** A quote that is never closed belongs to its element, which then makes no sense. */
+/** An unclosed quote belongs to its element, which is then invalid. */
 const ELEMENTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"|")+/g;
 
 /**
- * Seconds from 1 to 60, longer wishes shortened to that; undefined where there is no such wish or it makes no sense: what
- * cannot be read is ignored. Of several the first counts.
+ * Seconds from 1 to 60, larger values shortened to that. Undefined without a valid preference: what cannot be parsed is
+ * ignored. Of several the first counts.
  */
 export function preferredWait(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '');

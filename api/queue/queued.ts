@@ -1,6 +1,6 @@
 /**
- * Hands an order to its workflow and waits for the answer: charged and accepted, or the exact refusal with nothing
- * charged. Asking again with the same queue_id is the same question, so a lost reply is simply asked once more.
+ * Submits an order to its workflow and waits for the answer: charged and accepted, or the exact refusal with nothing
+ * charged. A submission with the same queue_id is the same request, so a lost reply is requested once more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -31,9 +31,9 @@ import {
 } from '../../workflows/contract.ts';
 import type { CoreDependencies, JobDependencies } from '../dependencies.ts';
 
-/** How long the client waits for the answer, and therefore until when the workflow may charge. */
+/** Time for which the client waits for the answer, and until which the workflow may charge. */
 export const ACCEPT_LIMIT_MS = 60_000;
-/** How long an unreachable server is tried before the client is told to come back. */
+/** Time for which an unreachable server is tried before the client gets an error. */
 const UNREACHABLE_LIMIT_MS = 8_000;
 const RETRY_PAUSE_MS = 250;
 const WORKFLOW_TASK_LIMIT_MS = 5_000;
@@ -52,7 +52,7 @@ interface Conductor {
 
 /**
  * Throws FareboxError `unavailable` when there is no answer in time; `ended` when this queue_id was already refused.
- * After `unavailable` the order may have arrived all the same: the caller closes it before the client hears of it.
+ * After `unavailable` the order may have arrived all the same: the caller closes it before the client gets the error.
  */
 export async function submitGeneration(
   { core: { clock }, jobs: { temporal } }: Conductor,
@@ -85,7 +85,7 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: 'jobs',
-      // The first step, the charge, runs within a workflow task: a worker that dies in it is given up this soon.
+      // The first step, the charge, runs within a workflow task: a worker that dies in it is replaced this soon.
       workflowTaskTimeout: WORKFLOW_TASK_LIMIT_MS,
       args: [input],
       priority: { fairnessKey: input.accountId },
@@ -102,7 +102,7 @@ function ask(client: Client, input: GenerationInput): Promise<AcceptResult> {
   });
 }
 
-/** What an operator can read beside the job although no worker is there to be asked for more. */
+/** Details for operators that need no worker to be read. */
 function detailsOf(input: GenerationInput): string {
   const voice = input.kind === 'voice-changer' ? `, voice ${input.voice}` : '';
   return [
@@ -113,7 +113,7 @@ function detailsOf(input: GenerationInput): string {
   ].join('\n');
 }
 
-/** Asks a running job to stop; `undefined` when the workflow is gone, whose row then says how it ended. */
+/** Asks a running job to stop. Undefined when the workflow is gone: its row then says how it ended. */
 export async function cancelGeneration(
   temporal: Temporal,
   queueId: string,
@@ -122,8 +122,8 @@ export async function cancelGeneration(
 }
 
 /**
- * Says that the client is done with the media; `undefined` when the workflow is gone. `stored`: there is media already, and
- * `deleted` then means that it is gone.
+ * Reports that the client is done with the media. Undefined when the workflow is gone. `stored`: there is media
+ * already, and `deleted` then means that it is gone.
  */
 export async function completeGeneration(
   temporal: Temporal,
@@ -161,7 +161,7 @@ async function command<Result>(
 
 const WAKE_LIMIT_MS = 3_000;
 
-/** Ends the pause of a job before the next question to its provider; one that is gone has nothing to be woken for. */
+/** Ends the pause of a job before the next request to its provider; an ended job has none. */
 export async function wakeGeneration(temporal: Temporal, queueId: string): Promise<void> {
   try {
     await temporal.within(WAKE_LIMIT_MS, (client) =>

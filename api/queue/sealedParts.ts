@@ -1,10 +1,10 @@
-/** What the workflow of an audio or video order needs in storage: the sealed order, and the media that came with it. */
+/** Objects that the workflow of an audio or video order needs: the sealed order, and the media that came with it. */
 import { failpoint } from '../../infra/failpoints.ts';
 import { mediaKey, sealedOrderKey } from '../../infra/s3/objectKeys.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { OrderParts } from './placeOrder.ts';
 
-/** A medium that was part of the request; `index` is its number in the order. */
+/** Medium of the request; `index` is its number in the order. */
 export interface HandedIn {
   index: number;
   bytes: Buffer;
@@ -15,9 +15,9 @@ const TOGETHER_BYTES = 1024 * 1024;
 
 export interface Sealed {
   sealed: string;
-  /** Whether the order names media: they are measured, with what is put here, before it is charged. */
+  /** Whether the order has media, which are measured before it is charged. */
   isMeasured: boolean;
-  /** Those that came with the request. */
+  /** Media of the request. */
   media: readonly HandedIn[];
 }
 
@@ -27,7 +27,8 @@ export function sealedParts(
 ): OrderParts {
   const sizeBytes = media.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return {
-    // Nothing looks for mere words before the charge: they must be there when the order is, or it could never be made.
+    // No step reads the order before the charge when it has no media: it must be stored first, or it could never be
+    // made.
     together: isMeasured && sizeBytes <= TOGETHER_BYTES,
     async put(queueId) {
       await failpoint('source-begun');

@@ -1,6 +1,6 @@
 /**
- * How an order of every queue route says where its events go: two fields of the body, checked before anything is charged.
- * The URL goes to the database and nowhere else; the workflow learns only which events are wanted.
+ * Webhook of an order: two fields of the body, checked before the charge. The URL is kept in the database only; the
+ * workflow gets the names of the events.
  */
 import { z } from 'zod';
 import { DEFAULT_WEBHOOK_EVENTS, WEBHOOK_EVENTS, WEBHOOK_URL_CHARACTERS } from '../../domain/webhooks.ts';
@@ -24,7 +24,7 @@ const events = z
 
 export const webhookFields = { webhook_url: url.optional(), webhook_events: events.optional() };
 
-/** Multipart fields are text: the events stand in one, with commas between them. */
+/** Multipart fields are text: one field has the events, separated by commas. */
 export const webhookFormFields = {
   webhook_url: url.optional(),
   webhook_events: z
@@ -38,7 +38,7 @@ export const webhookFormFields = {
 type WebhookBody = Partial<z.output<z.ZodObject<typeof webhookFields>>>;
 type Webhook = Pick<JobWebhook, 'url' | 'events'>;
 
-/** Undefined: none is wanted. Throws FareboxError `invalid_request` for a URL that could never be told anything. */
+/** Undefined: no webhook. Throws FareboxError `invalid_request` for a URL that can never be called. */
 export function readWebhook({ fetch }: Pick<Config, 'fetch'>, body: WebhookBody): Webhook | undefined {
   const { webhook_url: address, webhook_events: wanted } = body;
   if (address === undefined) {
@@ -53,8 +53,8 @@ const UNUSABLE =
   'Must be an http or https URL of a public host, on port 80 or 443, without a user name or password';
 
 /**
- * The same order, with its webhook among what it needs. That is in place before the workflow is asked: an event must not
- * come before it is known where to tell it.
+ * Adds the webhook to the objects of an order. It is written before the workflow starts: an event must not precede its
+ * address.
  */
 export function withWebhook(
   { core: { sql } }: Pick<Dependencies, 'core'>,

@@ -4,26 +4,26 @@ import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { type AnswerKind, costOfCredits, creditsFor } from '../../domain/rpc/bill.ts';
-import { type RpcRequest, hasWrites } from '../../domain/rpc/request.ts';
+import { hasWrites, type RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import { type AnswerRoom, NO_ROOM } from './answerRoom.ts';
 
 interface RpcBill {
   credits: number;
-  /** Of `X-Service-RPC-Cache`; undefined: nothing was from memory. */
+  /** Value of `X-Service-RPC-Cache`; undefined: nothing was cached. */
   cached: string | undefined;
 }
 
 export interface FailedCalls {
   kind: 'failed';
   error: FareboxError;
-  /** Something may have arrived all the same. */
+  /** A node may have received the request. */
   maybeSent: boolean;
 }
 
 export type AnsweredCalls =
-  /** `leave`: gives back the room of a large answer, once it is with the client or nobody takes it any more. */
+  /** `leave`: frees the memory of a large answer, when the client has it or is gone. */
   | { kind: 'whole'; body: Buffer; bill: RpcBill; leave: (() => void) | undefined }
   | { kind: 'stream'; value: RpcStream['value']; bill: RpcBill }
   | FailedCalls;
@@ -41,7 +41,7 @@ export function answerCalls(
   if (failed) return failed;
   const sizeBytes = sizeOfBody(asked, answered);
   const leave = room.take(accountId, sizeBytes);
-  // What changed the chain is told whatever room it takes.
+  // An answer about a change of the chain is sent whatever memory it takes.
   if (leave === NO_ROOM && !hasWrites(asked)) return NO_ROOM_FAILURE;
   return {
     kind: 'whole',
@@ -75,7 +75,7 @@ function cachedWords(hits: readonly number[], items: number): string | undefined
   return hits.length === items ? 'hit' : `hit; items=${hits.join(',')}`;
 }
 
-/** About what `bodyOf` comes to, before it is written. */
+/** Approximate size of the result of `bodyOf`. */
 function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[]): number {
   let bytes = calls.length * ABOUT_BYTES;
   for (const outcome of outcomes) {
@@ -85,7 +85,7 @@ function sizeOfBody({ calls }: RpcRequest, outcomes: readonly RpcOutcome[]): num
   return bytes;
 }
 
-/** JSON: each item under the id that the client gave it, in its order. */
+/** JSON: each item with the client's id, in its order. */
 function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[], sizeBytes: number): Buffer {
   const body = new JsonWriter(sizeBytes);
   if (isBatch) body.put(BATCH);
@@ -105,7 +105,7 @@ function bodyOf({ calls, isBatch }: RpcRequest, outcomes: readonly RpcOutcome[],
   return body.written();
 }
 
-/** Of an item without its result. */
+/** Size of an item without its result. */
 const ABOUT_BYTES = 48;
 const FIRST = jsonBytes('{"jsonrpc":"2.0","id":');
 const NEXT = jsonBytes('},{"jsonrpc":"2.0","id":');
@@ -115,12 +115,12 @@ const BATCH = jsonBytes('[');
 const BATCH_END = jsonBytes('}]');
 const END = jsonBytes('}');
 
-/** The same around a result that comes in pieces. */
+/** Text before and after a result that comes in pieces. */
 export function partsAround({ calls }: RpcRequest): [before: string, after: string] {
   return [`${FIRST.bytes}${calls.id(0)}${RESULT.bytes}`, '}'];
 }
 
-/** JSON-RPC 2.0: internal error; and of the codes that are left to servers. */
+/** JSON-RPC 2.0: internal error, and codes reserved for servers. */
 const INTERNAL = -32_603;
 const SERVER = -32_000;
 
@@ -164,7 +164,7 @@ function allFailed(outcomes: readonly RpcOutcome[]): FailedCalls | undefined {
   return { kind: 'failed', error, maybeSent: failures.some(({ sent }) => sent) };
 }
 
-/** After the time of the nodes nobody waits for what they may still answer. */
+/** Answer after the time limit of the nodes. */
 export function lateCalls(): FailedCalls {
   const error = new FareboxError({ code: 'provider_failed', message: FAILURE_WORDS.timeout });
   return { kind: 'failed', error, maybeSent: true };

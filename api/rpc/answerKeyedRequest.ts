@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key (RPC-8): one request and one answer per account and key for 24 hours, whatever process gets it and
- * whatever dies in between. What changes the chain is never sent a second time blindly (RPC-9).
+ * Idempotency-Key (RPC-8): one request and one answer per account and key for 24 hours, in all processes, whatever dies
+ * in between. Calls that change the chain are never sent again blindly (RPC-9).
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,12 +36,15 @@ export interface KeyedRequest extends Pick<RpcOrder, 'network' | 'asked'> {
 }
 
 const LIFE_MS = 24 * 3_600_000;
-/** A process that is gone is found out after this. */
+/** Lease after which a dead process is detected. */
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 4_000;
-/** So long a twin waits for the first one's answer: longer than the nodes may take for it. */
+/** Time for which a concurrent request waits for the answer of the first: longer than the nodes may take. */
 const MAX_WAIT_MS = UPSTREAM_MS + 4_000;
-/** So often an answer that breaks off is made again for the same money: whoever breaks it off at will asks nodes for free. */
+/**
+ * Number of times that a broken answer is made again for the same money: a client that breaks it on purpose would use
+ * nodes for free.
+ */
 const MAX_ATTEMPTS = 5;
 
 export async function answerKeyedRequest(
@@ -66,7 +69,7 @@ export async function answerKeyedRequest(
   }
 }
 
-/** Whether a request with this key has, or is about to have, an answer that its repetition gets. */
+/** Whether a request with this key has, or will have, an answer for its repetition. */
 export function isKeyedReplay(sql: SqlClient, name: AnswerKey): Promise<boolean> {
   return isKeyKnown(sql, { ...name, lifeMs: LIFE_MS });
 }
@@ -87,7 +90,7 @@ function replay({ status, body, credits, requestId, cached }: KeptAnswer, credit
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
 
-/** Those of this process who wait for the same one look once for all. */
+/** Waiters in this process share one poll. */
 function claimEnded(means: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
   const name = `${accountId} ${key}`;
   const { rpcClaims } = means.accounts;
@@ -143,7 +146,7 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
       mayHaveBeenSent ||= paid.maybeSent && hasWrites(keyed.asked);
       throw paid.error;
     }
-    // It is paid: whoever comes with the key gets it for that money, also if it cannot be kept now.
+    // It is paid: a repetition with the key gets it for that money, also if it cannot be stored now.
     mayHaveBeenSent = true;
     return await toAnswer(paid, {
       ...{ asked: keyed.asked, credit: means.core.config.prices.rpcCredit },
@@ -156,20 +159,20 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
   }
 }
 
-/** Free for another attempt; where a node may have been asked, with what is known of this one. */
+/** Releases the claim so that a retry can take it. Keeps the results if a node may have received the request. */
 async function letGo({ core: { sql } }: RpcMeans, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
   if (mayHaveBeenSent) await abandonClaim(sql, own);
   else await dropClaim(sql, own);
 }
 
-/** After these nothing was sent, or it is known that it did not arrive. */
+/** Errors after which nothing was sent, or certainly nothing arrived. */
 const CERTAIN = new Set(['insufficient_balance', 'key_limit_exceeded', 'provider_failed', 'provider_busy']);
 
 function isCertain(error: unknown): boolean {
   return error instanceof FareboxError && CERTAIN.has(error.code);
 }
 
-/** A whole answer is kept before it is given; one in pieces when its end has come, or it is asked for anew. */
+/** A whole answer is stored before it is sent; a streamed one at its end, or it is requested anew. */
 function keeperOf(
   { core: { sql } }: RpcMeans,
   { requestId, log }: RpcVisit,
@@ -194,7 +197,7 @@ function keeperOf(
 
 function keepLease({ core: { sql } }: RpcMeans, own: OwnClaim): { end(): void } {
   const timer = setInterval(() => {
-    // A missed renewal is made up for by the next one; a claim that was taken over stays lost.
+    // The next renewal makes up for a missed one; a claim that was taken over stays lost.
     renewClaim(sql, own, LEASE_MS).catch(() => undefined);
   }, RENEW_EVERY_MS);
   timer.unref();
@@ -202,8 +205,8 @@ function keepLease({ core: { sql } }: RpcMeans, own: OwnClaim): { end(): void } 
 }
 
 /**
- * After an attempt that nobody heard of again: what the network knows is not handed in again, and its hash is the result.
- * Throws where that cannot be told.
+ * Results after an attempt that was lost: a transaction that the network knows is not sent again, and its hash is the
+ * result. Throws where that cannot be determined.
  */
 async function knownResults(means: RpcMeans, request: OwnRequest): Promise<ReadonlyMap<number, string>> {
   const { network, asked } = request.keyed;

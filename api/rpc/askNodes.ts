@@ -1,4 +1,4 @@
-/** Asks the nodes of a network for what is not known yet, for as long as they may take. */
+/** Sends the calls without a known result to the nodes of a network, within their time limit. */
 import { FareboxError } from '../../domain/errors.ts';
 import type { RpcNetwork } from '../../domain/rpc/networks.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
@@ -23,7 +23,7 @@ import type { RouteRequest } from '../http/route.ts';
 export interface NodeOrder {
   network: RpcNetwork;
   asked: RpcRequest;
-  /** Results that are known already, by item, as JSON text: these are not asked again. */
+  /** Known results by item, as JSON text: these calls are not sent. */
   known: ReadonlyMap<number, string>;
 }
 
@@ -54,18 +54,18 @@ export async function askNodes(
   return outcomes;
 }
 
-/** Items that are asked. */
+/** Items without a known result. */
 function openOf(length: number, known: NodeOrder['known']): number[] {
   return Array.from({ length }, (_, index) => index).filter((index) => !known.has(index));
 }
 
-/** A little more than the time of the nodes, so that their own words count (RPC-10). */
+/** A little more than the time limit of the nodes, so that their own errors count (RPC-10). */
 export const UPSTREAM_MS = 32_000;
-/** A large answer may take its time once it has begun. */
+/** Time limit of a large answer that has begun. */
 const STREAM_MS = 120_000;
 const LATE = new Error('the nodes took too long');
 
-/** How long the nodes may take. A class: closures for each call cost batches a twentieth (bench `pairs`). */
+/** Time limit of the nodes. A class: closures for each call make batches slower by a twentieth (bench `pairs`). */
 export class NodeTime {
   isOver = false;
   isExtended = false;
@@ -73,7 +73,7 @@ export class NodeTime {
   readonly #stay: (() => void) | undefined;
   #timer = setTimeout(expire, UPSTREAM_MS, this);
 
-  /** `goesOn`: also when the client leaves. */
+  /** `goesOn`: the calls also go on when the client leaves. */
   constructor(visit: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone'>, goesOn: boolean) {
     this.#stay = goesOn ? undefined : visit.whenGone(() => this.#control.abort(leftError()));
   }
@@ -82,7 +82,7 @@ export class NodeTime {
     return this.#control.signal;
   }
 
-  /** For a stream, which ends it. */
+  /** Extends the limit for a stream, which ends it. */
   extend(): void {
     this.isExtended = true;
     clearTimeout(this.#timer);
@@ -108,7 +108,7 @@ function leftError(): FareboxError {
   return new FareboxError({ code: 'cancelled', message: 'The client went away.' });
 }
 
-/** Counts what the nodes tell of themselves, as metrics. */
+/** Counts the events of nodes as metrics. */
 export function watchNodes(): (event: RpcEvent) => void {
   const outcomes = keepLabelled(rpcNodeOutcomes);
   const seconds = keepLabelled(rpcNodeSeconds);

@@ -1,4 +1,4 @@
-/** How the JSON-RPC routes describe themselves, and what they take and give: the proxy reads its bodies by itself. */
+/** Description of the JSON-RPC routes with their schemas: the proxy parses its bodies by itself. */
 import { z } from 'zod';
 import { MAX_ITEMS } from '../../domain/rpc/request.ts';
 import { answersWith, type RouteDescription } from '../http/describe.ts';

@@ -1,4 +1,4 @@
-/** One paid request to a network: hold the most that it can cost, ask the nodes, settle what it did cost. */
+/** One paid request to a network: hold the highest cost, call the nodes, settle the actual cost. */
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { creditsOfParts, priceOfCredits } from '../../domain/rpc/bill.ts';
 import { failpoint } from '../../infra/failpoints.ts';
@@ -16,25 +16,25 @@ export type RpcMeans = Pick<Dependencies, 'core' | 'accounts' | 'limits' | 'prov
 
 export interface RpcOrder extends NodeOrder {
   admission: Extract<RpcAdmission, { refusal: undefined }>;
-  /** Of the charge. */
+  /** Id of the charge. */
   operationId: string;
-  /** Its answer is kept, or it changes the chain: it goes on when the client leaves. */
+  /** The answer is stored, or a call changes the chain: the request goes on when the client leaves. */
   goesOn: boolean;
-  /** The charge under that id was given back: under which the next one is to be. */
+  /** Id for a further charge after the first was refunded. */
   anotherId?: () => Promise<string>;
-  /** Its answer is kept for a repetition, which gets it for the same bill: the deadline does not undo that. */
+  /** The answer is stored for a repetition, which gets it for the same bill: the deadline does not undo that. */
   keepsBill: boolean;
 }
 
-/** `stop`: ends what its node still sends. */
+/** `stop`: ends the stream of the node. */
 export type PaidCalls =
   | Extract<AnsweredCalls, { kind: 'whole' }>
   | (Extract<AnsweredCalls, { kind: 'stream' }> & { stop(): void });
 
-/** Longer than the nodes may take, with a stream, and settling. */
+/** Longer than the nodes may take, including a stream and the settlement. */
 const HOLD_MS = 240_000;
 
-/** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and what comes of a client that went away. */
+/** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and the error of a client that disconnected. */
 export async function payForCalls(
   means: RpcMeans,
   visit: RpcVisit,
@@ -87,7 +87,7 @@ async function askAndSettle(
   let answered: AnsweredCalls | undefined;
   try {
     await failpoint('rpc-held');
-    // The outcomes have no name: nothing of them is kept while the bill is written.
+    // The outcomes have no variable: they are freed while the bill is written.
     answered = answerCalls(
       { room: means.limits.answerRoom, accountId: visit.caller.accountId },
       asked,
@@ -97,7 +97,7 @@ async function askAndSettle(
     if (answered.kind === 'failed') return answered;
     const executionMs = Math.round(performance.now() - startedAt);
     const credit = means.core.config.prices.rpcCredit;
-    // An earlier attempt may have settled it already, and the first bill stands.
+    // An earlier attempt may have settled the hold already: the first bill stands.
     answered.bill.credits = await settle(hold, { credits: answered.bill.credits, executionMs, credit });
     await failpoint('rpc-settled');
     if (answered.kind === 'whole') return answered;
@@ -113,12 +113,12 @@ async function askAndSettle(
   }
 }
 
-/** Returns the credits that were really taken. */
+/** Returns the credits that were taken. */
 async function settle(
   hold: LedgerHold,
   { credits, executionMs, credit }: { credits: number; executionMs: number; credit: LedgerPrice },
 ): Promise<number> {
-  // An item can be free, an entry over nothing would say nothing.
+  // An item can be free: an entry of zero would be meaningless.
   if (credits === 0 && hold.state === 'held') {
     await hold.release();
     return 0;

@@ -1,4 +1,4 @@
-/** Requests per minute and credits per day of an account, whatever its keys and whichever process (LIMIT-14). */
+/** Limits of an account: requests per minute and credits per day, over all keys and processes (LIMIT-14). */
 import { FareboxError } from '../../domain/errors.ts';
 import { MINUTE_MS } from '../../domain/limits/limits.ts';
 import type { Admission, Counter, LimitedCall } from '../../infra/redis/limiter.ts';
@@ -13,7 +13,7 @@ const STAFF_PER_MINUTE = 1_000;
 const CREDITS_PER_DAY = 10_000_000;
 const DAY_MS = 86_400_000;
 
-/** What was counted. `credits`: 0 counts none. */
+/** Counts of a request. `credits`: 0 counts none. */
 export interface RpcCount {
   request: boolean;
   credits: number;
@@ -23,11 +23,11 @@ export type RpcAdmission =
   | { refusal: Answer }
   | {
       refusal: undefined;
-      /** What it really cost, once; a stream is corrected when it begins. */
+      /** Corrects the credits once to the actual cost; a stream is corrected when it begins. */
       correct(credits: number): Promise<void>;
     };
 
-/** `ask`: together with what else is asked of Redis for the call; left out: by itself. */
+/** `ask`: sends it together with the other Redis commands of the call; default: by itself. */
 export async function admitRpc(
   limits: RpcLimitDependencies,
   accountId: string,
@@ -38,7 +38,7 @@ export async function admitRpc(
   if (counters.length === 0) return { refusal: undefined, correct: async () => undefined };
   const requests = counters.find(isOfRequests);
   const credits = counters.find((counter) => !isOfRequests(counter));
-  // Alone more than a whole day's: there is no window in which it would fit, but it is a request.
+  // A cost above the limit of a day fits no window, but the request counts.
   if (credits && credits.limit < credits.cost) {
     const { refusal } = await admitRpc(limits, accountId, { ...count, ask, credits: 0 });
     return { refusal: refusal ?? refusalAnswer(credits, undefined) };
@@ -47,7 +47,7 @@ export async function admitRpc(
   const { refusedBy, at } = admission;
   if (refusedBy) {
     const state = admission.states[counters.indexOf(refusedBy)];
-    // What a batch is too large for is still a request.
+    // A refused batch still counts as a request.
     if (refusedBy !== requests && requests) await limits.limiter.correct(accountId, requests, { count: 1 });
     return { refusal: refusalAnswer(refusedBy, state && { ...state, at }) };
   }
@@ -60,7 +60,10 @@ export async function admitRpc(
   };
 }
 
-/** Calls of a kind that wait for Redis together go as one question, when they are the same object (bench `rpc`). */
+/**
+ * Equal calls that wait for Redis at the same time are sent as one command, when they are the same object (bench
+ * `rpc`).
+ */
 function limitedCall(limits: RpcLimitDependencies, accountId: string, count: RpcCount): LimitedCall {
   const override = limits.overrideOf(accountId);
   const usual = limits.tierOf(accountId) === 'staff' ? STAFF_PER_MINUTE : PER_MINUTE;
@@ -89,7 +92,7 @@ function isOfRequests({ windowMs }: Counter): boolean {
 
 type ObservedState = Admission['states'][number] & { at: number };
 
-/** The only answers with these headers (LIMIT-14). `seen` is undefined for what no window could take. */
+/** Refusal, the only answer with these headers (LIMIT-14). `seen` is undefined for a cost above any window. */
 function refusalAnswer(counter: Counter, seen: ObservedState | undefined): Answer {
   const { limit } = counter;
   const message = isOfRequests(counter)

@@ -26,7 +26,7 @@ export const rpcNetworksRoute = defineRoute({
 
 const MAX_BYTES = 1024 * 1024;
 const NOTHING: ReadonlyMap<number, string> = new Map();
-/** The nodes have 30 seconds, a twin waits as long for the first one. */
+/** The nodes have 30 seconds, and a concurrent request waits as long for the first. */
 const DEADLINE_MS = 75_000;
 
 export const rpcRoute = defineRoute({
@@ -47,7 +47,7 @@ export const rpcRoute = defineRoute({
       if (!dependencies.providers.rpc.networks.has(network.slug)) throw notConfigured(network);
       return { network, asked, key: readIdempotencyKey(request.headers['idempotency-key']) };
     });
-    // What was refused is a request too. With a key the credits are counted when it is certain that it is no replay.
+    // A refused request counts as well. With a key the credits are counted when it is certain that it is no replay.
     const dry = isDryRun(request);
     const credits = read.found && read.found.key === undefined && !dry ? read.found.asked.credits : 0;
     const ask = (windows: LimitedCall) => request.admitWith(windows);
@@ -66,7 +66,7 @@ export const rpcRoute = defineRoute({
   },
 });
 
-/** Both ways it can end, as a value: what is wrong with it is told after it was counted. */
+/** Result or error as a value: the error is thrown after the request was counted. */
 function attempt<T>(work: () => T): { found: T } | { found: undefined; error: unknown } {
   try {
     return { found: work() };

@@ -1,4 +1,4 @@
-/** Sends what was paid for, whole or as it comes. */
+/** Makes the answer of paid calls, whole or streamed. */
 import { Readable } from 'node:stream';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
@@ -7,15 +7,15 @@ import { type Answer, preparedAnswer, type StreamAnswer, stream } from '../http/
 import { partsAround, relayHeaders } from './answerCalls.ts';
 import type { PaidCalls } from './payForCalls.ts';
 
-/** Keeps the answer for the next request with the same key. */
+/** Stores the answer for the next request with the same key. */
 export interface AnswerKeeper {
-  /** Undefined: it is too large to be kept. */
+  /** Undefined: too large to be stored. */
   keep(body: Buffer | undefined): Promise<void>;
-  /** It broke off: the next request gets it anew, for the same money. */
+  /** The answer broke off: the next request gets it anew, for the same money. */
   forget(): Promise<void>;
 }
 
-/** Larger answers are not kept. */
+/** Larger answers are not stored. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
@@ -50,7 +50,10 @@ export async function toAnswer(
   });
 }
 
-/** As fast as its client reads; one that reads nothing is cut off (sendStream.ts), and its room is free again. */
+/**
+ * Sends slices as fast as the client reads. A client that reads nothing is cut off (sendStream.ts), which frees the
+ * memory.
+ */
 function inSlices(
   bytes: Buffer,
   { headers, leave }: { headers: Record<string, string>; leave: () => void },
@@ -72,7 +75,7 @@ function jsonStream(
   return stream({ stream: source, contentType: 'application/json; charset=utf-8', ...ends }, { headers });
 }
 
-/** By hand: an iteration that has not begun must still let go of its source. */
+/** Written without a generator: an iteration that has not begun must still release its source. */
 function piecesOf(
   value: RpcStream['value'],
   asked: RpcRequest,

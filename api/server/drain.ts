@@ -1,20 +1,20 @@
-/** Ends a server without cutting an answer: no new connections, the last answers on the old ones, then silence. */
+/** Ends a server without cutting an answer: no new connections, the last answers on the open ones, then the end. */
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InFlight } from './inFlight.ts';
 
-/** A request that was already on its way on an idle connection is answered, with the word that it was the last. */
+/** A request that was already in transit on an idle connection is answered, with `Connection: close`. */
 const IDLE_GRACE_MS = 1_000;
 
-/** Share of the time after which answers that are made in pieces end with what they have. */
+/** Share of the time after which streamed answers end with what they have. */
 const UNTIL_ENDING = 2 / 3;
-/** Longer than an upstream call and its settlement go on after their connection was cut. */
+/** Longer than an upstream call and its settlement take after the connection was cut. */
 const MAX_SETTLE_MS = 10_000;
 
-/** Resolves to whether everything in flight was finished before `deadlineMs`. */
+/** Resolves to whether all work in flight ended before `deadlineMs`. */
 export async function drain(server: Server, inFlight: InFlight, deadlineMs: number): Promise<boolean> {
-  // The close of `http.Server` would at once reset idle connections on which a request may be on its way.
+  // `http.Server.close` would reset idle connections at once, on which a request may be in transit.
   NetServer.prototype.close.call(server);
   const drained = inFlight.drain();
   const ending = setTimeout(() => inFlight.end(), deadlineMs * UNTIL_ENDING);
@@ -28,12 +28,12 @@ export async function drain(server: Server, inFlight: InFlight, deadlineMs: numb
   return finished;
 }
 
-/** After `drain`: what was cut then is settled, or released, before the ledger closes. */
+/** After `drain`: waits until cut requests are settled or released, before the ledger closes. */
 export async function settleCut(inFlight: InFlight): Promise<void> {
   await Promise.race([inFlight.drain(), sleep(MAX_SETTLE_MS, undefined, { ref: false })]);
 }
 
-/** During the grace another request may have come in. */
+/** Another request may have arrived during the grace period. */
 async function settle(server: Server, inFlight: InFlight): Promise<true> {
   server.closeIdleConnections();
   while (inFlight.count > 0) {

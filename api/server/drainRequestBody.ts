@@ -1,6 +1,6 @@
 /**
- * After an answer that came before the end of the body: reads on for a moment and throws it away. To close at once would
- * reset the connection, and many clients would then report a broken upload instead of the answer that says why.
+ * Reads and discards the rest of a body for a moment after an early answer. Closing at once would reset the connection,
+ * and many clients would report a broken upload and not the answer.
  */
 import type { IncomingMessage } from 'node:http';
 import type { TurnGuard } from './turnGuard.ts';

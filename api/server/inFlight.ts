@@ -1,30 +1,30 @@
-/** Counts what must be finished before the process may end: requests, and work that outlives its answer. */
+/** Counts work that must end before the process may: requests, and work that outlives its answer. */
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 export interface InFlight {
-  /** Set once, when the process was told to stop. */
+  /** True once the process was told to stop. */
   readonly draining: boolean;
-  /** Aborted at that moment: answers that could go on for an hour end. */
+  /** Aborted at that moment: answers that could last for an hour end. */
   readonly stopping: AbortSignal;
-  /** Aborted some time later: answers that are still being made in pieces end with what they have. */
+  /** Aborted some time later: streamed answers end with what they have. */
   readonly ending: AbortSignal;
-  /** Aborted right before the process ends the connections that are left, whose clients are still there. */
+  /** Aborted right before the process closes the remaining connections, whose clients are still there. */
   readonly cutting: AbortSignal;
   readonly count: number;
   enter(): () => void;
   /** Counts a response until the returned function is called. */
   enterResponse(res: ServerResponse): () => void;
-  /** Work that goes on after the answer; its failure is its own business. */
+  /** Tracks work that goes on after the answer; its errors are ignored here. */
   track(work: Promise<unknown>): void;
   /** Aborts `ending`. */
   end(): void;
   /**
-   * Aborts `cutting` and destroys open responses. A closed socket emits `close` only after the event loop has polled again.
-   * Until then a handler whose upstream replies would take its client for one that still waits, and bill it.
+   * Aborts `cutting` and destroys open responses. A closed socket emits `close` only after the event loop has polled
+   * again. Until then a handler whose upstream replies would take its client for connected, and bill it.
    */
   cut(): void;
-  /** Resolves when nothing is in flight any more. */
+  /** Resolves when nothing is in flight. */
   drain(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function createInFlight(): InFlight {
   const stop = new AbortController();
   const end = new AbortController();
   const cut = new AbortController();
-  // One for every open stream; each takes its own away.
+  // Each open stream adds a listener and removes it.
   setMaxListeners(0, stop.signal, end.signal);
   let count = 0;
   const waiting = new Set<() => void>();

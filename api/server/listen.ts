@@ -1,4 +1,4 @@
-/** The HTTP server and its limits against slow, surplus and malformed clients. */
+/** HTTP server with its limits against slow, surplus and malformed clients. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,11 +8,11 @@ import type { Metrics } from '../../infra/telemetry/metrics.ts';
 import type { TurnGuard } from './turnGuard.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** A whole request with its body; the routes' own limits on bodies are tighter. */
+/** Whole request with its body; routes have tighter limits on bodies. */
 const REQUEST_TIMEOUT_MS = 125_000;
-/** Longer than the idle time of common balancers, so that it is they who close first. */
+/** Longer than the idle time of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
-/** Neither a byte in nor a byte out: longer than any route may think. */
+/** Time without a byte in either direction: longer than any route may take. */
 const SILENCE_MS = 150_000;
 const MAX_CONNECTIONS = 20_000;
 
@@ -21,9 +21,12 @@ export interface ListenOptions {
   port: number;
   metrics: Metrics;
   turnGuard: TurnGuard;
-  /** Of one address, of IPv6 one /64, at once: one client must not use up the process's. Default 2,000. */
+  /**
+   * Connections of one address (for IPv6 one /64) at a time: one client must not use up those of the process. Default
+   * 2,000.
+   */
   connectionsPerAddress?: number;
-  /** Not bound by that: many clients come over them. */
+  /** Exempt from that limit: many clients connect through them. */
   proxies?: Pick<TrustedProxies, 'trusts'>;
 }
 
@@ -36,14 +39,14 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: 2_000,
       maxHeaderSize: 16_384,
       noDelay: true,
-      // A request without Host is refused by the application, with a body (api/http/middleware/requireHost.ts).
+      // The application refuses a request without Host, with a body (api/http/middleware/requireHost.ts).
       requireHostHeader: false,
     },
     handler,
   );
   server.timeout = SILENCE_MS;
   server.maxConnections = MAX_CONNECTIONS;
-  // By default Node asks for the body before anybody has looked at the credential.
+  // By default Node requests the body before the credential is checked.
   server.on('checkContinue', handler);
   server.on('clientError', refuseMalformed);
   limitPerAddress(server, options);
@@ -81,7 +84,7 @@ const STATUS_LINES: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** What is no HTTP never reaches the application; it gets a documented body all the same. */
+/** Malformed HTTP never reaches the application; it gets a documented body all the same. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

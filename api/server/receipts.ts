@@ -1,22 +1,22 @@
 /**
- * Whether a client has all of an answer. "Sent" only means that the bytes are in this machine's buffers, which may hold the
- * whole recording while the client has read half of it and gone. The kernel tells too late for an answer, but in time for
- * what must not happen to a client that was cut off: deleting what it did not get.
+ * Detects whether a client has received all of an answer. "Sent" only means that the bytes are in the buffers of this
+ * machine, which may hold a whole recording while the client has read half of it and left. The kernel reports that too
+ * late for an answer, but in time to keep media that the client did not get.
  */
 import type { Socket } from 'node:net';
 
-/** Proof by silence: after this long without a complaint the bytes count as received. */
+/** Silence after which the bytes count as received. */
 const MIN_SILENCE_MS = 2_000;
 const MAX_SILENCE_MS = 30_000;
-/** A slower client needs no more than this is assumed to. */
+/** Rate that is assumed for slow clients. */
 const SLOW_BYTES_PER_SECOND = 100_000;
 
 export interface Receipts {
-  /** Call for every request: a client that goes on with the next one has read the last answer. */
+  /** Called for every request: a client that sends the next one has read the last answer. */
   noteRequest(socket: Socket): void;
   /**
-   * Resolves to true when the client took the answer that was just sent whole: it asks the next question, closes in good
-   * order, or stays without complaint for long enough. False when the connection breaks before that.
+   * Resolves to true when the client received the answer: it sends the next request, closes in good order, or stays
+   * connected without an error for long enough. False when the connection breaks before that.
    */
   waitForReceipt(socket: Socket, sizeBytes: number): Promise<boolean>;
 }

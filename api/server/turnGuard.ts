@@ -1,7 +1,7 @@
 /**
- * Ends long turns of the event loop that many small chunks of bodies cause. The parser calls us for each chunk: the 64 kB
- * of one read may be ten thousand chunks of one byte and take it 17 ms, and a turn reads every connection that has sent
- * something, each up to 32 times. Connections whose turn is over are read again in the next turn. Bench `stalls`.
+ * Ends long turns of the event loop caused by many small chunks of bodies. The parser calls us for each chunk: the 64
+ * kB of one read may be ten thousand chunks of one byte and take 17 ms, and a turn reads every connection with data,
+ * each up to 32 times. Connections whose turn is over are read in the next turn. Bench `stalls`.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,13 +10,13 @@ const MAX_TURN_MS = 30;
 
 /** One for each process: a turn is shared by all its servers. */
 export class TurnGuard {
-  /** From the first chunk of a turn on. Tests shorten it. */
+  /** Counted from the first chunk of a turn. Tests shorten it. */
   maxTurnMs = MAX_TURN_MS;
   readonly #open = new Set<Socket>();
   #startedAt: number | undefined;
   #nextTurn: Promise<void> | undefined;
 
-  /** Only connections of such servers wait for each other. */
+  /** Only connections of guarded servers wait for each other. */
   guard(server: Server): void {
     server.on('connection', (socket: Socket) => {
       this.#open.add(socket);
@@ -27,7 +27,7 @@ export class TurnGuard {
     });
   }
 
-  /** Resolves in the next turn when this one has lasted for too long; undefined: it goes on. */
+  /** Resolves in the next turn when this one took too long; undefined: it goes on. */
   noteChunk(): Promise<void> | undefined {
     if (this.#nextTurn) return this.#nextTurn;
     const now = performance.now();
@@ -42,7 +42,7 @@ export class TurnGuard {
     return this.#nextTurn;
   }
 
-  /** The same for a body that is taken by listening: it is paused until the next turn. */
+  /** The same for a body in flowing mode: it is paused until the next turn. */
   noteFlowingChunk(request: IncomingMessage): void {
     const nextTurn = this.noteChunk();
     if (!nextTurn || request.isPaused()) return;
@@ -51,7 +51,7 @@ export class TurnGuard {
   }
 
   async #postponeReading(): Promise<void> {
-    // Those that wait for their reader stay as they are.
+    // Connections that wait for their reader stay paused.
     const reading = [...this.#open].filter((socket) => !socket.isPaused());
     for (const socket of reading) socket.pause();
     await new Promise((resolve) => setImmediate(resolve));

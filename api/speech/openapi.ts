@@ -1,4 +1,4 @@
-/** How the routes of transcripts and speech describe themselves. */
+/** Descriptions of the transcription and speech routes. */
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { RouteDescription } from '../http/describe.ts';
 import { dryRunCost } from '../paid/dryRun.ts';

@@ -1,4 +1,4 @@
-/** Decodes an uploaded recording before anything in it is believed (PARSE-1, PARSE-2). */
+/** Decodes an uploaded recording before its metadata is trusted (PARSE-1, PARSE-2). */
 import { writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
@@ -11,7 +11,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { UploadedFile } from '../http/route.ts';
 
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
-/** A repacked sound is at most as large as the video that it was in, but for the tables of its container. */
+/** A repacked sound is at most as large as its video, except for container tables. */
 const MAX_SOUND_BYTES = MAX_FILE_BYTES + 1024 * 1024;
 
 export interface Wanted {
@@ -19,7 +19,7 @@ export interface Wanted {
   maxSeconds: number;
   minSeconds?: number;
   mayHavePictures?: boolean;
-  /** A private one, which outlives the recording. */
+  /** Private folder, which outlives the recording. */
   folder: string;
   signal: AbortSignal;
   share: RequestShare;
@@ -27,7 +27,7 @@ export interface Wanted {
 
 type RecordingDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
-/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many are decoded already. */
+/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` when too many are being decoded. */
 export async function takeRecording(
   means: RecordingDependencies,
   file: UploadedFile,
@@ -67,7 +67,7 @@ interface Video {
   wanted: Wanted;
 }
 
-/** Services that take recordings refuse videos, or bill them otherwise. */
+/** Services that accept recordings refuse videos, or bill them differently. */
 async function soundOf(means: RecordingDependencies, { path, audio, wanted }: Video): Promise<string> {
   const to = join(wanted.folder, 'sound');
   const sound = { path, audio, to, maxBytes: MAX_SOUND_BYTES, signal: wanted.signal };
@@ -88,7 +88,7 @@ const EXTENSIONS = new Set(
 const TYPES = /^(audio\/.*|video\/(mp4|webm|ogg)|application\/(ogg|mp4))$/;
 const NO_TYPE = 'application/octet-stream';
 
-/** Name and type are claims: one that names something else altogether is a mistake of the sender's, and told as such. */
+/** Name and type are claims; one that names a different kind of file is reported as a mistake of the sender. */
 function claimsToBeSound({ claimedName, claimedContentType }: UploadedFile): boolean {
   const extension = extname(claimedName).toLowerCase();
   const type = (claimedContentType.split(';', 1)[0] ?? '').trim().toLowerCase();
@@ -100,7 +100,7 @@ function refused(message: string): FareboxError {
   return new FareboxError({ code: 'invalid_media', message });
 }
 
-/** Throws where nothing was sent, or only the empty field of a form (AUDIO-5). */
+/** Throws when no file was sent, or only the empty field of a form (AUDIO-5). */
 export function requireFile(file: UploadedFile | undefined): UploadedFile {
   if (file) return file;
   throw new FareboxError({ code: 'invalid_request', message: NO_FILE });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { charactersOf } from '../../domain/speech/price.ts';
 import { SPEECH_FORMATS } from '../../providers/shared/mediaProvider.ts';
 
-/** What stands for a model that is left out. */
+/** Default model. */
 export const DEFAULT_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';
 export const DEFAULT_SPEAKER = 'tts-kokoro';
 export const DEFAULT_CLONER = 'tts-chatterbox-hd';

@@ -20,9 +20,9 @@ import { operationOf, speechError } from './upstream.ts';
 import { chosenVoice } from './voices.ts';
 
 const MAX_BODY_BYTES = 128 * 1024;
-/** Until the first byte, and where the answer is not streamed, until the last. */
+/** Time until the first byte, and until the last of an answer that is not streamed. */
 const DEADLINE_MS = 180_000;
-/** However slowly a stream is spoken, or taken. */
+/** Longest stream, however slow the service or the client is. */
 const MAX_STREAM_MS = 900_000;
 const SETTLING_MS = 180_000;
 

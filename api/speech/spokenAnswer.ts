@@ -1,4 +1,4 @@
-/** Speech as it is sent: whole with its length, or as it comes. What was never begun is an ordinary failure. */
+/** Answer with speech: whole with its length, or streamed. A failure before the beginning is an ordinary error. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -23,9 +23,9 @@ const MAX_BYTES = 256 * 1024 * 1024;
 interface Spoken {
   format: SpeechFormat;
   workFolder: string;
-  /** Aborted when a stream has lasted for too long. */
+  /** Aborted at the time limit of a stream. */
   late: AbortSignal;
-  /** Lets go of the folder. */
+  /** Removes the folder. */
   done(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function streamedSpeech(speech: Speech, spoken: Spoken): Promise<St
   if (first.done) throw noSound();
   const source = Readable.from(resumed(first.value, chunks, spoken.late));
   source.once('close', () => {
-    // One that was left before it was read ends what it would have read from.
+    // An unread stream ends its source.
     void chunks.return().catch(() => undefined);
     void spoken.done();
   });
@@ -66,7 +66,7 @@ async function* resumed(
   yield first;
   try {
     for await (const chunk of others) {
-      // What lies ready already would never be stopped by the service.
+      // A complete body would not be stopped by the service.
       late.throwIfAborted();
       yield chunk;
     }
@@ -75,7 +75,7 @@ async function* resumed(
   }
 }
 
-/** Without the empty ones. */
+/** Without empty pieces. */
 async function* bounded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let sent = 0;
   for await (const chunk of bytes) {

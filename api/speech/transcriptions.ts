@@ -17,7 +17,7 @@ import { MAX_FILE_BYTES, NO_FILE, requireFile, takeRecording } from './recording
 import { DEFAULT_TRANSCRIBER, type TranscriptionFields, transcriptionFields } from './schema.ts';
 import { operationOf, speechError } from './upstream.ts';
 
-/** 25 MB can hold seven hours; what is decoded, sent on and waited for in one request ends here. */
+/** 25 MB can hold seven hours; one request decodes, forwards and waits for no more than this. */
 const MAX_SECONDS = 7_200;
 const DEADLINE_MS = 300_000;
 const TTL_MS = DEADLINE_MS + 120_000;
@@ -134,7 +134,7 @@ function present(transcript: Transcript, { body, ms, headers }: TranscriptionRep
   return { ...answer, compressible: true };
 }
 
-/** As exact as the model tells them. */
+/** With the precision of the model. */
 function timesOf({ words, segments, chars }: Transcript) {
   return {
     ...(words && { word: words.map(({ word, start, end }) => ({ word, start, end })) }),

@@ -23,7 +23,7 @@ function codeOf(
   return reason === 'refused' ? refused : told;
 }
 
-/** Throws FareboxError `model_offline` where the entry's provider has no such operation. */
+/** Throws FareboxError `model_offline` when the provider has no such operation. */
 export function operationOf<Name extends 'transcribe' | 'speak' | 'cloneVoice'>(
   { providers: { mediaProviders } }: Pick<Dependencies, 'providers'>,
   model: AsrModel | TtsModel,

@@ -27,7 +27,7 @@ import { operationOf, speechError } from './upstream.ts';
 
 const DEADLINE_MS = 120_000;
 const TTL_MS = DEADLINE_MS + 120_000;
-/** A model listens to less; more than this is no sample. */
+/** Models use less; longer recordings are refused. */
 const MAX_SAMPLE_SECONDS = 600;
 const HANDLE_BYTES = 16;
 /** Models that clone for chosen accounts only (AUDIO-7). */
@@ -74,7 +74,11 @@ export const voicesRoute = defineRoute({
   },
 });
 
-function purchaseOf({ core: { config } }: Dependencies, { id, provider }: TtsModel, requestId: string): Purchase {
+function purchaseOf(
+  { core: { config } }: Dependencies,
+  { id, provider }: TtsModel,
+  requestId: string,
+): Purchase {
   const price = config.prices.voiceCloning;
   const snapshot = {
     ...{ sku: `${id}-voice-clone`, modelId: id, provider, unit: 'voice', units: '1', requestId },
@@ -104,7 +108,7 @@ async function requireRoom({ core: { sql } }: Pick<Dependencies, 'core'>, accoun
   throw new FareboxError({ code: 'conflict', message });
 }
 
-/** Counted before the service gets the sample, whatever comes of it. Throws FareboxError `rate_limited`. */
+/** Counts before the service gets the sample, whatever the result. Throws FareboxError `rate_limited`. */
 async function claimDay({ core: { sql } }: Pick<Dependencies, 'core'>, accountId: string): Promise<void> {
   const claim = await claimCloning(sql, accountId);
   if (claim.isFree) return;
@@ -120,7 +124,7 @@ interface Sample {
   file: UploadedFile;
 }
 
-/** The service's name for the voice. The sample is gone from here when it has it, or has not. */
+/** Name of the voice at the service. The sample is removed when the call ends. */
 async function cloned(
   dependencies: Dependencies,
   request: VoiceRequest,
@@ -153,7 +157,7 @@ interface VoiceChoice {
   wished: string | undefined;
 }
 
-/** What the service calls the voice. Throws FareboxError `invalid_request`, with the voices that there are. */
+/** Name of the voice at the service. Throws FareboxError `invalid_request`, with the available voices. */
 export async function chosenVoice(
   { core: { sql } }: Pick<Dependencies, 'core'>,
   { model, accountId, wished }: VoiceChoice,
@@ -164,7 +168,7 @@ export async function chosenVoice(
     throw invalidOffer(choice);
   }
   const voice = mayBeHandle(wished) ? await findVoice(sql, { id: wished, accountId }) : undefined;
-  // Another account's is not told from one that never was.
+  // A voice of another account gets the same answer as an unknown one.
   if (!voice) throw invalid('voice', 'There is no such cloned voice, or its time is over');
   if (voice.modelId !== model.id) throw invalid('voice', `This voice was cloned for ${voice.modelId}`);
   return voice.serviceVoice;

@@ -1,4 +1,4 @@
-/** How what a model said is written down for the client: as a chat completion, or as a response. */
+/** Form of an answer: a chat completion, or a response. */
 import type { ChatEvent, Completion } from '../../domain/text/chat.ts';
 import type { Attempts } from './chatAttempts.ts';
 import type { ChatCall } from './chatCall.ts';
@@ -7,29 +7,29 @@ import type { Heading } from './present.ts';
 
 export interface Made {
   heading: Heading;
-  /** What the model was asked, and what was looked up before. */
+  /** Request of the model, and the lookups before it. */
   call: Pick<ChatCall, 'webResults' | 'request'>;
   completion: Completion;
   settled: Settled;
 }
 
 export interface AnswerForm {
-  /** Of the models that may answer those that can in this form. Throws FareboxError when the first cannot. */
+  /** Selects the models that can answer in this form. Throws FareboxError when the first cannot. */
   choose(attempts: Attempts): Attempts;
   /** A JSON body. */
   whole(made: Made): object;
   stream(opened: Pick<Made, 'heading' | 'call'>): StreamForm;
-  /** The end of a stream tells the account's balance. */
+  /** The end of a stream has the balance of the account. */
   tellsBalance: boolean;
 }
 
-/** Every answer is the text of whole server-sent events; empty where there is nothing to say. */
+/** Every result is the text of whole server-sent events; empty where there is nothing to send. */
 export interface StreamForm {
-  /** Before anything came. */
+  /** Text before the first event. */
   begin(): string;
   write(batch: readonly ChatEvent[]): string;
-  /** Once the bill stands. */
+  /** Text after the bill. */
   end(settled: Settled, after: { balance?: object }): string;
-  /** The upstream broke off; what came until then is billed. */
+  /** Text after an error of the upstream; what came until then is billed. */
   failed(error: unknown, settled: Settled): string;
 }

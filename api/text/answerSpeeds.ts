@@ -1,28 +1,28 @@
 /**
- * The rate at which each model writes, measured by its last answers: for the bill of a stream that is left while its model reasons
- * unseen. Each process measures for itself and begins anew when it starts, so two of them may differ a little. A model that
- * is seldom asked is judged by old answers, however old.
+ * Output rate of each model, measured by its last answers: for the bill of an abandoned stream whose model reasons
+ * without showing it. Each process measures for itself and begins anew at its start, so two of them may differ a
+ * little. Rates of a rarely used model can be old.
  */
 
 /** Samples kept for each model of the catalogue, so that memory is bounded. */
 const MAX_SAMPLES = 100;
-/** Fewer tell nothing. */
+/** Fewer samples are not significant. */
 const MIN_SAMPLES = 20;
-/** In a shorter answer the wait for its first token tells more of the queue than of the model. */
+/** In shorter answers the wait for the first token, which depends on the queue, dominates. */
 const MIN_TOKENS = 100;
-/** A high rate, because a low one bills less than was made; the slowest answers waited in a queue. */
+/** A high percentile, because a low one bills less than was made; slow answers waited in a queue. */
 const SHARE_BELOW = 0.8;
 
 interface WrittenAnswer {
-  /** As the service told them. */
+  /** As the service reported them. */
   completionTokens: number;
-  /** From the call to the end. */
+  /** Time from the call to its end. */
   elapsedMs: number;
 }
 
 export interface AnswerSpeeds {
   note(modelId: string, answer: WrittenAnswer): void;
-  /** P80 of the last answers, a whole number; undefined until there are enough of them. */
+  /** P80 of the last answers, an integer; undefined until there are enough samples. */
   tokensPerSecondOf(modelId: string): number | undefined;
 }
 

@@ -24,16 +24,16 @@ export type Attempts = [ChatAttempt, ...ChatAttempt[]];
 
 export interface ChatAttempt {
   model: TextModel;
-  /** The notice of a model that is to go. */
+  /** Deprecation headers of the model. */
   headers: Record<string, string>;
 }
 
 type ModelChoiceRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'caller'>;
 
 /**
- * The first model decides whether there is anything to try; a fallback that lacks a feature, or does not answer at the
- * length that is asked for, is passed over. Throws
- * FareboxError `model_not_found`, `forbidden`, `model_offline`, `character_not_found` or `unsupported_feature`.
+ * Lists the models to try. The first model decides about errors; a fallback that lacks a feature, or does not support
+ * the requested length, is skipped. Throws FareboxError `model_not_found`, `forbidden`, `model_offline`,
+ * `character_not_found` or `unsupported_feature`.
  */
 export function chatAttempts(config: Config, { body, caller }: ModelChoiceRequest): Attempts {
   const character = characterOf(config, body);
@@ -57,8 +57,8 @@ export function chatAttempts(config: Config, { body, caller }: ModelChoiceReques
 const SIGHT: ReadonlyMap<Feature, string> = new Map([['image', 'messages']]);
 
 /**
- * A file tells only by its bytes that it is a picture, which then asks of a model what any other picture does. Throws
- * FareboxError `unsupported_feature`.
+ * Only its bytes show that a file is a picture, which needs a model with vision. Throws FareboxError
+ * `unsupported_feature`.
  */
 export function attemptsThatSee(attempts: Attempts, messages: readonly ChatMessage[]): Attempts {
   if (!messages.some(showsPicture)) return attempts;
@@ -72,7 +72,7 @@ function showsPicture({ role, content }: ChatMessage): boolean {
   return role === 'user' && Array.isArray(content) && content.some(({ type }) => type === 'image');
 }
 
-/** A model that never searches on X ignores the wish; one that does needs a provider that can (TEXT-9). */
+/** A model without X search ignores the parameter; one with it needs a provider that supports it (TEXT-9). */
 function missingXSearch(config: Config, body: ChatBody, model: TextModel) {
   if (!body.service_parameters.enable_x_search || !model.spec.capabilities?.supportsXSearch) return [];
   if (textFeaturesOf(config, model).xSearch) return [];
@@ -80,12 +80,12 @@ function missingXSearch(config: Config, body: ChatBody, model: TextModel) {
   return [{ path: 'service_parameters', words }];
 }
 
-/** Estimated once for every model that is tried, since a prompt can have megabytes. */
+/** Estimated once for all models, since a prompt can have megabytes. */
 export interface Prompt {
-  /** What the first model is asked. */
+  /** Request for the first model. */
   request: ChatRequest;
   model: TextModel;
-  /** Estimated, media left out: each model counts them by rates of its own. */
+  /** Estimate without media, which each model counts by its own rates. */
   textTokens: number;
 }
 
@@ -96,8 +96,8 @@ export async function promptOf(order: Parameters<typeof toChatRequest>[0]): Prom
 }
 
 /**
- * Those whose context has room for the texts of the prompt. The estimate is on the high side, so what it finds too long is counted.
- * Throws FareboxError `context_length_exceeded` when there are none.
+ * Selects the models whose context has room for the prompt. The estimate is on the high side, so a prompt above it is
+ * counted exactly. Throws FareboxError `context_length_exceeded` when there are none.
  */
 export async function attemptsWithRoom(
   attempts: Attempts,
@@ -131,7 +131,7 @@ function asTextModel({ model, headers }: NamedModel): ChatAttempt[] {
   return model.kind === 'text' ? [{ model, headers }] : [];
 }
 
-/** True only where the entry sets a cap of its own (TEXT-5). */
+/** True only where the model has a cap of its own (TEXT-5). */
 function isTooLong(body: ChatBody, { maxCompletionTokens: most }: TextModel['spec']): boolean {
   return most !== undefined && (body.max_completion_tokens ?? 0) > most;
 }
@@ -156,15 +156,15 @@ export function unsupported(missing: readonly { path: string; words: string }[])
 }
 
 export interface PricedRequest {
-  /** Without what is still to be looked up for it. */
+  /** Request without the results of lookups. */
   request: ChatRequest;
-  /** The most that it can cost, with searches and pages. */
+  /** Highest cost, with searches and pages. */
   bound: LedgerPrice;
-  /** The most that its prompt comes to, with what was found. */
+  /** Highest prompt tokens, with results of lookups. */
   promptTokens: number;
-  /** The most that all choices come to, with reasoning that is counted beside them. */
+  /** Highest output tokens of all choices, with reasoning that is counted beside them. */
   outputTokens: number;
-  /** Its service sends all reasoning. */
+  /** The service sends all reasoning. */
   showsReasoning: boolean;
 }
 
@@ -174,7 +174,7 @@ interface PricingInput {
   messages: ChatMessage[];
   e2eeHeaders?: Record<string, string>;
   configured: ConfiguredProviders;
-  /** Of the messages and all that goes with them. */
+  /** Prompt of the messages, tools and settings. */
   prompt: Prompt;
   lookup: Pick<WebLookup, 'addOns' | 'promptTokens'> | undefined;
 }
@@ -199,7 +199,7 @@ export function priceAttempt({ model }: ChatAttempt, order: PricingInput): Price
   return { request, bound, promptTokens, outputTokens, showsReasoning };
 }
 
-/** `found`: what was looked up here; a search on X is the model's own. */
+/** `found`: lookups of this service; an X search is the model's own. */
 export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = []): AddOn[] {
   return [...found, ...(xSearch ? [{ kind: 'X search', count: 1, price: X_SEARCH_PRICE } as const] : [])];
 }

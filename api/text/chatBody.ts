@@ -39,7 +39,7 @@ export type SentPart = z.output<typeof userPart>;
 const texts = z.array(textPart);
 const nullish = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
-/** Untyped in the published description; this is the shape that every client sends. */
+/** Untyped in the published description; all clients send this shape. */
 const toolCall = z.object({
   id: z.string().min(1),
   type: z.literal('function').default('function'),
@@ -125,7 +125,7 @@ const functionTool = z.object({
     strict: nullish(z.boolean()),
   }),
 });
-/** Accepted without effect: the search of this API is a matter of `service_parameters`. */
+/** Accepted without effect: `service_parameters` control the search. */
 const hostedTool = z.object({ type: z.enum(['web_search', 'x_search']) });
 
 const responseFormat = z.discriminatedUnion('type', [
@@ -160,7 +160,7 @@ export const chatBody = z.strictObject({
   stop: nullish(z.union([z.string(), z.array(z.string()).min(1).max(4)])),
   stop_token_ids: nullish(z.array(z.int()).max(128)),
   stream: nullish(z.boolean()),
-  /** Clients send further members here. */
+  /** Clients send further members, which are ignored. */
   stream_options: nullish(z.object({ include_usage: z.boolean().exactOptional() })),
   prompt_cache_key: nullish(z.string().max(512)),
   prompt_cache_retention: nullish(z.enum(['default', 'extended', '24h'])),

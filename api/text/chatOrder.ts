@@ -1,4 +1,4 @@
-/** From the body of a chat request to what the models are asked: everything that can be refused before anything is held. */
+/** Checks a chat request and prepares it for the models: all that can be refused before the hold. */
 import { priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { onDisconnectOf } from '../../domain/text/leftStream.ts';
@@ -29,11 +29,11 @@ type ChatRouteRequest = RouteRequest<ChatBody, unknown, 'buyer'>;
 
 interface OrderInput {
   form: AnswerForm;
-  /** Has the media that are fetched. */
+  /** Memory of the fetched media. */
   holding: Holding;
 }
 
-/** Throws FareboxError for whatever is wrong with the request. */
+/** Throws FareboxError for an invalid request. */
 export async function openOrder(
   dependencies: Dependencies,
   request: ChatRouteRequest,
@@ -45,7 +45,7 @@ export async function openOrder(
   const [first] = able;
   request.requireFundsFor(first.model);
   const e2eeHeaders = encryptionOf(dependencies.core.config, request, first.model);
-  // What was encrypted for one model is noise to another, and to whoever would add to it.
+  // A prompt that is encrypted for one model cannot be read or extended by another, or by this service.
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
     : await messagesOf(dependencies, request, holding);
@@ -75,7 +75,7 @@ export async function openOrder(
   };
 }
 
-/** The engine is paid for a search also where its client leaves before a model is asked. */
+/** The search engine is paid even when the client leaves before a model is called. */
 async function informed(
   dependencies: Dependencies,
   request: ChatRouteRequest,
@@ -96,7 +96,7 @@ async function informed(
   }
 }
 
-/** A whole answer is read to its end for a client that has left: before it, nothing tells what was made of it. */
+/** A whole answer is read to its end for a client that has left: only its end has the usage. */
 export function departureOf(
   { providers }: Pick<Config, 'providers'>,
   { stream }: Pick<ChatBody, 'stream'>,

@@ -29,7 +29,7 @@ import { effectiveParameters, withDocuments } from './web/presentWebResults.ts';
 
 /** Base64 media included (API-3). */
 export const MAX_BODY_BYTES = 35 * 1024 * 1024;
-/** Below the silence after which a connection is cut; a longer answer has to stream (TEXT-15). */
+/** Below the idle time after which connections are closed; a longer answer has to stream (TEXT-15). */
 export const DEADLINE_MS = 140_000;
 
 export const chatRoute = defineRoute({
@@ -47,7 +47,7 @@ export const chatRoute = defineRoute({
   handler: (dependencies, request) => answerChat(dependencies, request, chatForm(request.body)),
 });
 
-/** All that a request for text goes through, in whatever form it is answered. */
+/** Answers a request for text, in any form. */
 export async function answerChat(
   dependencies: Dependencies,
   request: RouteRequest<ChatBody, unknown, 'buyer'>,
@@ -65,7 +65,7 @@ export async function answerChat(
   }
 }
 
-/** No model was asked, so nothing pays for what was read. Without an order funds were missing before any reading. */
+/** No model was called, so nothing pays for the reading. Without an order funds were missing before any reading. */
 function isUnpaidReading(error: unknown, order: ChatOrder | undefined): boolean {
   if (!(error instanceof FareboxError)) return false;
   if (error.code === 'context_length_exceeded') return true;
@@ -101,7 +101,7 @@ function textsOf(content: ChatBody['messages'][number]['content']): string[] {
   return (content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }
 
-/** Beyond the published API: the most that the call can cost, without making it. */
+/** Beyond the published API: the highest cost of the call, without making it. */
 function dryRun({ attempts, price }: ChatOrder): Answer {
   const bounds = attempts.map((attempt) => {
     const { bound, promptTokens, request: chat } = price(attempt);
@@ -179,7 +179,7 @@ async function afterBill({ core: { sql } }: Dependencies, { form, order, settled
     const { usd, bundled, diem } = balance;
     return { balance: { usd: nanoToNumberDown(usd + bundled), diem: nanoToNumberDown(diem) } };
   } catch (error) {
-    // The bill stands; the answer is whole without this.
+    // The bill stands, and the answer is complete without the balance.
     log.warn({ err: error }, 'the balance after a stream could not be read');
     return {};
   }
@@ -190,7 +190,7 @@ function headingOf({ request }: ChatOrder, { attempt }: ChatCall): Heading {
   return { id: chatId(request.requestId), created, model: attempt.model.id };
 }
 
-/** Chat completion as the form of an answer (TEXT-16, TEXT-20). */
+/** Answer in the form of a chat completion (TEXT-16, TEXT-20). */
 function chatForm({ service_parameters: parameters }: ChatBody): AnswerForm {
   const stripped = isStripped(parameters);
   return {

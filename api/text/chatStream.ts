@@ -1,4 +1,4 @@
-/** Answer as server-sent events (TEXT-20, TEXT-26). Whatever ends it, what was produced is billed once (TEXT-23). */
+/** Answer as server-sent events (TEXT-20, TEXT-26). However it ends, the output is billed once (TEXT-23). */
 import type { ChatEvent } from '../../domain/text/chat.ts';
 import type { ChatStream } from '../../providers/shared/textProvider.ts';
 import type { TakeText } from '../http/answer.ts';
@@ -11,17 +11,17 @@ import { Tally } from './tally.ts';
 export interface StreamTerms {
   call: ChatCall;
   stream: ChatStream;
-  /** How the events are written down. */
+  /** Writer of the events. */
   writer: StreamForm;
-  /** The client was told that its request took too long, or that the process ends. */
+  /** Whether the client got the deadline error, or the process ends. */
   request: { readonly expired: boolean; readonly ending: AbortSignal };
-  /** What follows the bill: the account's balance, the tokens for the limits. */
+  /** Runs after the bill: reads the balance, counts the tokens for the limits. */
   onSettled(settled: Settled): Promise<{ balance?: object }>;
 }
 
 const DONE = 'data: [DONE]\n\n';
 
-/** Resolves when the bill stands, also where nobody takes any text: then nothing is told, and what was begun is billed. */
+/** Resolves when the bill stands, also when the client is gone: then nothing is sent, and the begun work is billed. */
 export async function streamChat(terms: StreamTerms, take: TakeText): Promise<void> {
   const { call, stream, writer } = terms;
   const relayed: Relay = {
@@ -44,13 +44,13 @@ interface Relay {
   tally: Tally;
   events: AsyncIterator<ChatEvent[]>;
   take: TakeText;
-  /** The client has taken the beginning, with what was looked up. */
+  /** The client has received the beginning, with the results of lookups. */
   isShown: boolean;
-  /** No client was waited for, which could make its service look as slow as it likes. */
+  /** Nothing waited for the client, which could make the service look slow. */
   isPaced: boolean;
 }
 
-/** `left`: the client is gone, and the upstream is not yet through. */
+/** `left`: the client is gone before the upstream has ended. */
 async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknown } | 'left'> {
   const { writer, tally, events, take } = relayed;
   const beginning = writer.begin();
@@ -66,7 +66,7 @@ async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknow
     } catch (failure) {
       return { whole: false, failure };
     }
-    // No wait for what was taken at once: it would be one per token of every stream (bench `chat`).
+    // A text that was taken at once needs no await, which would be one per token of every stream (bench `chat`).
     const taken = text === '' || take(text);
     if (taken === true) continue;
     relayed.isPaced = false;
@@ -74,7 +74,7 @@ async function relay(relayed: Relay): Promise<{ whole: boolean; failure?: unknow
   }
 }
 
-/** The client was told of a failure: it does not pay for what came after. */
+/** The client got an error: it does not pay for what came after. */
 async function drop({ end, hold }: ChatCall, { events }: Relay): Promise<void> {
   end();
   await events.return?.();
@@ -91,7 +91,7 @@ async function closeUntold(terms: StreamTerms, relayed: Relay): Promise<void> {
   await onSettled(await settleLeft(call, relayed.tally, relayed.isShown));
 }
 
-/** False: it was cut, by the departure of the client or by itself. What came until then is counted. */
+/** False: the stream was cut, because the client left or by itself. What came until then is counted. */
 async function readToEnd({ events, tally }: Relay): Promise<boolean> {
   try {
     for (;;) {

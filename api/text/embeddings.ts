@@ -31,7 +31,7 @@ import { presentCost } from './present.ts';
 
 const MAX_INPUTS = 2_048;
 const MAX_TOKENS = 8_192;
-/** The marks of begin and end that models count with each text. */
+/** Begin and end tokens that models count with each text. */
 const AROUND_INPUT = 2;
 const MAX_BODY_BYTES = 35 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
@@ -51,7 +51,7 @@ const embeddingsBody = z.strictObject({
 });
 type EmbeddingsBody = z.output<typeof embeddingsBody>;
 
-/** Of a union only one complaint is worth reading. */
+/** One finding of a union is enough for the message. */
 function inputError({ input }: { input?: unknown }): string | undefined {
   if (!Array.isArray(input)) return undefined;
   if (input.length === 0 || input.length > MAX_INPUTS) return `1 to ${MAX_INPUTS} texts`;
@@ -203,7 +203,7 @@ interface Size {
   dimensions: number | undefined;
 }
 
-/** Before anything is held: the price is of tokens and does not bound the numbers. */
+/** Refused before the hold: the price is by tokens and does not bound the numbers. */
 function refuseTooMany(limits: EmbeddingLimits | undefined, { inputs, dimensions }: Size): void {
   if (!limits) return;
   const { maxDimensions, maxNumbers, defaultDimensions } = limits;

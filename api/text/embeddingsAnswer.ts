@@ -1,4 +1,7 @@
-/** Vectors as JSON, written while they are sent: a million numbers are 20 MB of text, and no process holds all of it. */
+/**
+ * Vectors as JSON, serialised while they are sent: a million numbers are 20 MB of text, which is never in memory at
+ * once.
+ */
 import { endianness } from 'node:os';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -11,7 +14,7 @@ export interface EmbeddingsAnswer {
   format: 'base64' | 'float';
 }
 
-/** About a millisecond of work, after which others have their turn. */
+/** About a millisecond of work in one turn of the event loop. */
 const PIECE_LETTERS = 32 * 1024;
 /** Divisible by three: base64 of a whole number of these bytes needs no padding. */
 const NUMBERS_AT_ONCE = 1_536;

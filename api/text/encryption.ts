@@ -1,6 +1,6 @@
 /**
- * End-to-end encryption (TEXT-14): the client encrypts for the enclave of the model, and this service passes on what it
- * cannot read. It is on where the client sends its headers to a model that has it.
+ * End-to-end encryption (TEXT-14): the client encrypts for the enclave of the model, and this service relays what it
+ * cannot read. It is on when the client sends its headers to a model that supports it.
  */
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
@@ -12,7 +12,7 @@ import type { ChatBody } from './chatBody.ts';
 
 type EncryptionRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'headers'>;
 
-/** Behind `x-service-tee-`, or the brand's own name in place of `service`; and the name under which enclaves take it. */
+/** Suffixes after `x-service-tee-`, or the brand's name in place of `service`, and the header names of enclaves. */
 const HEADERS = {
   'client-pub-key': 'x-client-pub-key',
   'model-pub-key': 'x-model-pub-key',
@@ -21,12 +21,12 @@ const HEADERS = {
 type Header = keyof typeof HEADERS;
 const NAMES = Object.keys(HEADERS) as Header[];
 
-/** A point of secp256k1 in hex: whole, whole without its mark, or compressed. */
+/** Point of secp256k1 in hex: uncompressed, uncompressed without its prefix, or compressed. */
 const PUBLIC_KEY = /^(?:0x)?(?:(?:04)?[0-9a-f]{128}|0[23][0-9a-f]{64})$/i;
 
 /**
- * The headers for the provider; undefined: the request is not encrypted. Throws FareboxError `malformed_encryption`, or
- * `unsupported_feature` where the model has no encryption or the request asks for what would have to read it.
+ * Headers for the provider; undefined: the request is not encrypted. Throws FareboxError `malformed_encryption`, or
+ * `unsupported_feature` when the model has no encryption or the request uses a feature that would have to read it.
  */
 export function encryptionOf(
   config: Config,
@@ -70,7 +70,7 @@ function sentHeaders(
   return Object.keys(sent).length === 0 ? undefined : sent;
 }
 
-/** The values are in no message: they stay between the client and the enclave. */
+/** Error messages never quote the values: they concern only the client and the enclave. */
 function wellFormed(sent: EncryptionHeaders): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of NAMES) {
@@ -91,7 +91,7 @@ function malformed(words: string): FareboxError {
   return new FareboxError({ code: 'malformed_encryption', message: `End-to-end encryption: ${words}.` });
 }
 
-/** What of the request would have to be read here, or added to what was encrypted. */
+/** Features that would have to read, or add to, the encrypted request. */
 function whatReads({ messages, service_parameters: wanted }: ChatBody): { path: string; name: string }[] {
   const settings = [
     wanted.enable_web_search !== 'off' && 'enable_web_search',

@@ -1,4 +1,4 @@
-/** Recordings and videos of a prompt, measured: services count them by the second, and bytes tell nothing of seconds. */
+/** Measures recordings and videos of a prompt: services count them by the second, which their size does not tell. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
@@ -19,14 +19,14 @@ const MAX_SECONDS = 3 * 60 * 60;
 const MAX_BYTES = 25 * 1024 * 1024;
 /** 8K video. */
 const MAX_VIDEO_PIXELS = 7_680 * 4_320;
-/** Leaves a request most of its own time. */
+/** Leaves most of the time of a request. */
 const VIDEO_TIMEOUT_MS = 60_000;
 const SOUND_FORMATS: readonly SoundFormat[] = ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'flac', 'mp4'];
-/** Samples without a header. The rate is the lowest that services expect, so no reading of them is longer. */
+/** Samples without a header, at the lowest rate that services expect: no other reading is longer. */
 const RAW_SAMPLES_PER_SECOND = 16_000;
 const RAW_SAMPLE_BYTES = { pcm16: 2, pcm24: 3 };
 
-/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` where too many wait. */
+/** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` when too many wait. */
 export async function measuredAudio(
   measuring: Measuring,
   { bytes, format }: { bytes: Buffer; format: string },
@@ -57,7 +57,7 @@ function rawAudio(bytes: Buffer, format: keyof typeof RAW_SAMPLE_BYTES): AudioPa
   return { type: 'audio', bytes, mediaType: `audio/${format}`, seconds: samples / RAW_SAMPLES_PER_SECOND };
 }
 
-/** Throws what `measuredAudio` does, and `payload_too_large`. */
+/** Throws like `measuredAudio`, and `payload_too_large`. */
 export async function measuredVideo(measuring: Measuring, bytes: Buffer): Promise<VideoPart> {
   const { video } = await inFile(measuring, bytes, async (tools, path) => {
     const outcome = await measureVideo(tools, {

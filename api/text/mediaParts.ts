@@ -23,16 +23,15 @@ type MediaRequest = Pick<
   'body' | 'caller' | 'signal' | 'requireFunds' | 'share'
 >;
 
-/** What the media of one request are read with. */
 interface MediaReading extends MediaTools {
   accountId: string;
   signal: AbortSignal;
   share: RequestShare;
-  /** Has what was fetched. */
+  /** Memory of the fetched media. */
   holding: Holding;
-  /** By URL: a conversation shows the same picture again and again. */
+  /** By URL: a conversation repeats the same picture. */
   fetched: Map<string, Promise<MediaSource>>;
-  /** What all parts have come to so far. */
+  /** Total size of all parts so far. */
   totalBytes: number;
 }
 
@@ -43,25 +42,25 @@ interface MediaSource {
 
 const MEGABYTE = 1024 * 1024;
 const MAX_BYTES = 25 * MEGABYTE;
-/** Of a request: different addresses, and what all of its media and the texts of its documents come to. */
+/** Limits of a request: distinct addresses, and the total size of its media and of the texts of its documents. */
 const MAX_FETCHED = 40;
 const MAX_TOTAL_BYTES = 100 * MEGABYTE;
 const FETCH_TIMEOUT_MS = 30_000;
 /** Maximum numbers in a message (TEXT-10). */
 const MOST = { image_url: 10, input_audio: 5, video_url: 3, file: 5 } as const;
-/** Of a request: each is decoded or parsed in a process of its own. */
+/** Limits of a request, by type: each is decoded or parsed in a child process. */
 const MAX_READ = { input_audio: 100, video_url: 3, file: 40 } as const;
 /** Pixels (TEXT-10). */
 const MIN_SIDE = 64;
-/** What libraries that unpack pictures take: 16,383 × 16,383. */
+/** Limit of decoders: 16,383 × 16,383. */
 const MAX_PIXELS = 268_402_689;
 const VIDEO_TYPES = ['video/mp4', 'video/mpeg', 'video/quicktime', 'video/mov', 'video/webm'];
-/** Media of one request that are fetched and read at a time. */
+/** Media of one request that are fetched and read concurrently. */
 const AT_ONCE = 4;
 
 /**
- * Answers for each part that is no text. Throws FareboxError `invalid_source`, `invalid_media`, `invalid_document` and the
- * like, and `unavailable` where this process holds too much already.
+ * Returns the content of each part that is not text. Throws FareboxError `invalid_source`, `invalid_media`,
+ * `invalid_document` and the like, and `unavailable` when the process holds too many bytes already.
  */
 export async function fetchMedia(
   { core, limits, providers }: MediaTools,
@@ -69,7 +68,7 @@ export async function fetchMedia(
   holding: Holding,
 ): Promise<(part: object) => UserPart | undefined> {
   const parts = partsOf(request.body);
-  // Most requests are texts alone, and need no signal to end a fetch and no share of the fetched bytes.
+  // Most requests are texts only, and need no signal and no share of memory.
   if (parts.length === 0) return () => undefined;
   request.requireFunds();
   const { caller, signal, share } = request;
@@ -88,7 +87,10 @@ export async function fetchMedia(
 
 type Medium = Exclude<SentPart, { type: 'text' }>;
 
-/** Documents are parsed, recordings and videos decoded; of a picture the size is read from its header. */
+/**
+ * Whether a body has documents, recordings or videos, which need a child process; the size of a picture is read from
+ * its header.
+ */
 export function needsReading({ messages }: ChatBody): boolean {
   return messages.some((message) => mediaOf(message).some(({ type }) => type !== 'image_url'));
 }
@@ -198,7 +200,7 @@ async function video(
   return await readWithinBudget(reading, reading.accountId, () => measuredVideo(reading, bytes));
 }
 
-/** A document becomes its text, a picture stays one. */
+/** A document becomes its text, a picture stays a picture. */
 async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): Promise<UserPart> {
   const { accountId, holding, providers, share, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
@@ -208,7 +210,7 @@ async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): 
     share.inSlot('documents', () => providers.documents.read(document, { signal }), signal),
   );
   if (read.kind === 'image') return pictureOf(bytes, 'file');
-  // A small document can unpack to a long text.
+  // A small document can contain a long text.
   count(reading, read.text.length);
   holding.take(read.text.length);
   const title = sent.filename === undefined ? '' : `${sent.filename}\n\n`;
@@ -216,7 +218,7 @@ async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): 
 }
 
 interface NamedUrl {
-  /** The field, for whoever filled it in. */
+  /** Field name, for error messages. */
   name: string;
   url: string;
 }
@@ -230,7 +232,7 @@ async function bytesOf(reading: MediaReading, { name, url }: NamedUrl): Promise<
   return source;
 }
 
-/** What is shown twice counts twice: a provider is sent the bytes of each part. */
+/** Repeated media count again: the provider gets the bytes of each part. */
 function count(reading: MediaReading, bytes: number): void {
   reading.totalBytes += bytes;
   if (reading.totalBytes <= MAX_TOTAL_BYTES) return;
@@ -263,7 +265,7 @@ async function fetchSource(
     return { bytes: await readFile(path), type: contentType?.split(';', 1)[0]?.trim().toLowerCase() };
   } catch (error) {
     if (!(error instanceof FareboxError) || error.code !== 'invalid_source') throw error;
-    // One sentence for every cause (FETCH-5).
+    // One message for every cause (FETCH-5).
     const internal = error.internal === undefined ? {} : { internal: error.internal };
     throw new FareboxError({
       code: 'invalid_source',

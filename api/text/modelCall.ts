@@ -1,4 +1,4 @@
-/** One paid call of a model that answers in text: the models are tried in order, each behind a hold of its own. */
+/** Paid call of a text model: the models are tried in order, each with a hold of its own. */
 import type { DecisionModel, TextModel } from '../../domain/catalogue/model.ts';
 import { type ErrorCode, FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
@@ -14,28 +14,28 @@ import { purchase } from '../paid/purchase.ts';
 import type { AnswerSpeeds } from './answerSpeeds.ts';
 import type { CountedUsage } from './tally.ts';
 
-/** Models that answer through `complete` and `stream`. */
+/** Models with `complete` and `stream`. */
 export type Answering = TextModel | DecisionModel;
 
 interface Bounded {
-  /** The most that it can cost. */
+  /** Highest possible cost. */
   bound: LedgerPrice;
 }
 
-/** `Priced`: what a model is asked, with the most that it can cost. */
+/** `Priced`: the request of a model with its highest cost. */
 export interface CallOrder<Model extends Answering, Priced extends Bounded, Body> {
   request: RouteRequest<Body, unknown, 'buyer'>;
   attempts: readonly NamedModel<Model>[];
   price(attempt: NamedModel<Model>): Priced;
-  /** What is to be done behind the hold, before the model is asked: it gets this instead. */
+  /** Work after the hold and before the call, which may replace the request. */
   inform?(call: ModelCall<Model, Priced>): Promise<Priced>;
-  /** How long the upstream may go on when the client has left. */
+  /** Time in ms for which the upstream may go on when the client has left. */
   drainMs(model: Model): number;
-  /** When the process stops, it ends early with what it has: its client can be told. */
+  /** A stream ends early when the process stops: its client can be told. */
   isStream?: boolean;
 }
 
-/** A model that is being asked, and what is held for it. */
+/** Running call of a model, with its hold. */
 export type ModelCall<Model extends Answering, Priced> = Priced & RunningCall<Model>;
 
 interface RunningCall<Model extends Answering> {
@@ -45,30 +45,33 @@ interface RunningCall<Model extends Answering> {
   answerSpeeds: AnswerSpeeds;
   /** Ends the upstream call. */
   signal: AbortSignal;
-  /** When its client left, by `performance.now()`; undefined while it is there, or when it was told of a failure or cut off. */
+  /**
+   * Time (`performance.now()`) at which the client left; undefined while it is connected, or when it got an error or
+   * was cut off.
+   */
   leftAt(): number | undefined;
-  /** To be called when the upstream has nothing more to say. */
+  /** Called when the upstream has ended. */
   end(): void;
   startedAt: number;
 }
 
-/** From the first word to the last; then the upstream is cut and what it sent is billed. */
+/** Longest call; then the upstream is closed and its output is billed. */
 const MAX_CALL_MS = 600_000;
-/** How long an upstream may finish one of many small answers, or one that is not billed any more. */
+/** Drain time of one of many small answers, or of an answer that is not billed any more. */
 export const DRAIN_MS = 5_000;
 /**
- * Drain time of what is billed by the service's own count at its end: a whole answer, or a stream that is not to be closed.
+ * Drain time of an answer that is billed by the usage at its end: a whole answer, or a stream that is not to be closed.
  * Longer than an upstream may take for its first byte by default.
  */
 export const WHOLE_DRAIN_MS = 125_000;
-/** Beyond the call: the resolution is written, if need be, for so long. */
+/** Time after the call in which its resolution is retried. */
 const RESOLVE_MS = 60_000;
 
 type ModelCallDependencies = Pick<Dependencies, 'core' | 'accounts' | 'providers'>;
 
 /**
- * Each attempt is held against the limits and the price of its own model. Throws what the client is told when no model
- * answered; then nothing is held any more.
+ * Tries the models in order, each with its own limits and hold. Throws the error for the client when no model answered;
+ * then no hold is open.
  */
 export async function askModelsInOrder<Model extends Answering, Priced extends Bounded, T>(
   desk: ModelCallDependencies,
@@ -91,7 +94,7 @@ export async function askModelsInOrder<Model extends Answering, Priced extends B
         failure = error;
         if (!mayFallBack(error) || request.signal.aborted || request.ending.aborted) break;
       } else if (failure === undefined || !isNoRoom(error)) {
-        // What was only the second choice is passed over: the client is told why the first did not answer.
+        // A fallback is skipped: the client gets the error of the first model.
         throw error;
       }
     }
@@ -99,7 +102,7 @@ export async function askModelsInOrder<Model extends Answering, Priced extends B
   throw toClientError(failure);
 }
 
-/** This model is too dear or too much in demand for the caller; another one may be neither. */
+/** The caller lacks funds or rate for this model, but perhaps not for another. */
 const NO_ROOM = new Set<ErrorCode>(['rate_limited', 'insufficient_balance', 'key_limit_exceeded']);
 
 function isNoRoom(error: unknown): boolean {
@@ -125,7 +128,7 @@ async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
   const restMs = drainMs(attempt.model);
   const { answerSpeeds } = desk.providers;
   return await purchase(desk, request, {
-    // The second model that is tried is an operation of its own: a hold that was released stays so.
+    // Each fallback is an operation of its own: a released hold cannot be used again.
     operationId: index === 0 ? request.requestId : `${request.requestId}:${index + 1}`,
     bound: priced.bound,
     snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
@@ -151,15 +154,15 @@ async function informed<Model extends Answering, Priced extends Bounded>(
   return { ...call, ...(await inform(call)), startedAt: performance.now() };
 }
 
-/** Also the name under which the ledger knows the request (TEXT-16). */
+/** Id of the completion, also in the ledger (TEXT-16). */
 export function chatId(requestId: string): string {
   return `chatcmpl-${requestId}`;
 }
 
 /**
- * The upstream call outlives its client by `drainMs`: what it has begun is paid for, here and there. A stream ends before
- * the process does, and so does a call whose client has left, so that it can be billed. Clients that are still there wait
- * for a whole answer until the process cuts them off.
+ * The upstream call outlives its client by `drainMs`: the begun answer is paid for on both sides. A stream ends before
+ * the process does, and so does a call whose client has left, so that it can be billed. Connected clients wait for a
+ * whole answer until the process closes their connections.
  */
 export function openLine(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
@@ -173,7 +176,7 @@ export function openLine(
   const stay = request.whenGone(() => {
     if (!request.expired && (isStream || !ending.aborted)) leftAt = performance.now();
     clearTimeout(timer);
-    // After the deadline the answer is not billed, and after the end of the process nobody is there to bill it.
+    // After the deadline the answer is not billed, and after the end of the process nothing can bill it.
     const restMs = request.expired || ending.aborted ? Math.min(drainMs, DRAIN_MS) : drainMs;
     if (restMs === 0) abort();
     else timer = setTimeout(abort, restMs);
@@ -194,7 +197,7 @@ export function openLine(
   };
 }
 
-/** A client that left is billed for its answer; one that waited for it, and cannot get it any more, is not. */
+/** A client that left is billed for its answer; one that waited in vain is not. */
 export function requireRecipient(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'isCutOff'>,
 ): void {
@@ -203,11 +206,11 @@ export function requireRecipient(
 }
 
 export interface Settled extends CountedUsage {
-  /** What it cost, as the client is told. */
+  /** Cost as reported to the client. */
   cost: LedgerPrice;
 }
 
-/** Writes the bill; resolves when it stands. Of a call that its client left it is never more than was held. */
+/** Writes the bill; resolves when it stands. The bill of an abandoned call is never above its hold. */
 export async function settleCall(
   { attempt, hold, startedAt, end }: RunningCall<Answering>,
   produced: TextOutput,
@@ -224,7 +227,7 @@ export async function settleCall(
   return { usage, counted, cost };
 }
 
-/** Beside the bill: whatever happens here is no failure of the call. */
+/** Runs beside the bill: an error here is no failure of the call. */
 export async function noteTokens(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'noteTokens' | 'log'>,
   { usage }: CountedUsage,

@@ -1,4 +1,4 @@
-/** How the text routes describe themselves. */
+/** Descriptions of the text routes. */
 import type { RouteDescription } from '../http/describe.ts';
 import { READING_BUDGET } from '../paid/readings.ts';
 import { completionAnswer, dryRunAnswer, embeddingsAnswer } from './schema.ts';

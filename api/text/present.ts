@@ -1,4 +1,4 @@
-/** Completion as the client sees it (TEXT-16, TEXT-20). */
+/** Chat completion in the public form (TEXT-16, TEXT-20). */
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import type { ChatChoice, ChatDelta, TokenLogprob, TokenUsage } from '../../domain/text/chat.ts';
@@ -36,7 +36,7 @@ export function presentCost({ usd, diem }: LedgerPrice) {
   return { usd: nanoToNumber(usd), diem: nanoToNumber(diem) };
 }
 
-/** Reasoning is taken out of what the client sees. */
+/** Whether reasoning is removed from the answer. */
 export function isStripped(parameters: ServiceParameters): boolean {
   return parameters.strip_thinking_response || parameters.disable_thinking;
 }
@@ -44,7 +44,7 @@ export function isStripped(parameters: ServiceParameters): boolean {
 export function presentChoice(choice: ChatChoice, stripped: boolean) {
   const { content, reasoning_content, reasoning_details, thought_signature, tool_calls } = choice.message;
   const hasCalls = tool_calls !== undefined && tool_calls.length > 0;
-  // A call that was cut at the limit of tokens stays cut.
+  // A call that was cut at the token limit stays cut.
   const finished = hasCalls && choice.finishReason === 'stop' ? 'tool_calls' : choice.finishReason;
   return {
     index: choice.index,
@@ -62,7 +62,7 @@ export function presentChoice(choice: ChatChoice, stripped: boolean) {
   };
 }
 
-/** The list is what most clients read; the members of the first token stand beside it (TEXT-18). */
+/** Most clients read the list; the members of the first token stand beside it (TEXT-18). */
 export function presentLogprobs(logprobs: readonly TokenLogprob[]) {
   return { content: logprobs, refusal: null, ...logprobs[0] };
 }

@@ -12,7 +12,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   promptCacheKey: 'prompt_cache_key',
 };
 
-/** Of `service_parameters`, in the name of a model; the last two may not be set there. */
+/** Names of `service_parameters` that a model name may set; the last two are not allowed. */
 const SUFFIX_FLAGS = new Set([
   'strip_thinking_response',
   'disable_thinking',
@@ -50,7 +50,9 @@ export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): un
   return body;
 }
 
-/** `service_parameters` under its own name and those of the brand, as a copy; undefined where there is no such object. */
+/**
+ * `service_parameters` under its own name and those of the brand, as a copy; undefined when there is no such object.
+ */
 export function ownParametersOf(body: Loose, brand: Config['brand']): Loose | undefined {
   const aliases = [brand.name, ...brand.aliases];
   for (const alias of aliases) rename(body, `${alias}_parameters`, 'service_parameters');
@@ -80,7 +82,7 @@ function webSearchOf(body: Loose): Loose {
   return on ? { enable_web_search: 'on' } : {};
 }
 
-/** Values are URL-decoded and override the body; what is not known there is ignored. */
+/** Values are URL-decoded and override the body; unknown names are ignored. */
 function settingsOf(suffix: string, brand: Config['brand']): Loose {
   const settings: Loose = {};
   for (const [given, value] of new URLSearchParams(suffix)) {
@@ -94,7 +96,10 @@ function settingsOf(suffix: string, brand: Config['brand']): Loose {
   return settings;
 }
 
-/** Flat (`{type, name, parameters}`) and with `input_schema`, as the Responses and the Messages API have them. */
+/**
+ * Accepts flat tools (`{type, name, parameters}`) and tools with `input_schema`, as the Responses and the Messages API
+ * have them.
+ */
 export function asFunctionTool(tool: unknown): unknown {
   if (!isObject(tool) || isObject(tool.function) || typeof tool.name !== 'string') return tool;
   const { name, description, parameters, input_schema: schema, strict } = tool;

@@ -1,6 +1,6 @@
 /**
- * Writes chat events as the frames of a stream (TEXT-20). Thousands of them a second pass here: what all of them share
- * is written once.
+ * Writes chat events as the frames of a stream (TEXT-20). Thousands of them a second pass here: text that all of them
+ * share is serialised once.
  */
 import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
@@ -30,9 +30,9 @@ export class StreamWriter implements StreamForm {
   readonly #stripped: boolean;
   /** Choices whose first delta was sent: it names the role. */
   readonly #begun = new Set<number>();
-  /** Choices that call a tool: what the service calls the end of their text is the end of their calls. */
+  /** Choices with a tool call: the end of their text that the service reports is the end of their calls. */
   readonly #calling = new Set<number>();
-  /** Our own call stands first in choice 0. */
+  /** The call with the search results is first in choice 0. */
   #calledFirst = false;
   readonly #filters = new Map<number, ThinkingFilter>();
 
@@ -42,7 +42,7 @@ export class StreamWriter implements StreamForm {
     this.#stripped = isStripped(presenting.parameters);
   }
 
-  /** A call of ours, before the model says a word; its own calls are counted on from there. */
+  /** Writes the call with the search results before any text of the model, whose own calls are numbered after it. */
   #callFirst({ id, function: { name, arguments: text } }: ToolCall): string {
     const call = { index: 0, id, name, arguments: text };
     const frame = this.#delta({ type: 'delta', index: 0, delta: { tool_calls: [call] } });
@@ -54,7 +54,9 @@ export class StreamWriter implements StreamForm {
     return `${this.#head}[${JSON.stringify(choice)}]}\n\n`;
   }
 
-  /** What was looked up, where the client wants it first; otherwise the model's first event says all. */
+  /**
+   * Results of lookups, where the client wants them first; otherwise the first event of the model begins the stream.
+   */
   begin(): string {
     const { parameters } = this.#presenting;
     const results = parameters.include_search_results_in_stream

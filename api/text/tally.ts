@@ -1,22 +1,22 @@
-/** What a text call produced: as its service counted it, or, where it does not say, by our own count. */
+/** Usage of a text call, as reported by its service, or by our own count. */
 import type { ChatEvent, ChatMessage, ChatRequest, Completion, TokenUsage } from '../../domain/text/chat.ts';
 import { MAX_LETTERS_PER_TOKEN, mediaTokensOf, tokensOfSealed } from '../../domain/text/promptSize.ts';
 import { countTokens } from '../../engines/text/countTokens.ts';
 
 export interface CountedUsage {
   usage: TokenUsage;
-  /** True: counted here. */
+  /** True: counted by this service. */
   counted: boolean;
 }
 
-/** Gathers a stream. A service that never told its usage, or was cut before it could, is counted by what it sent. */
+/** Collects a stream. When the service reports no usage, or was cut before it, its output is counted. */
 export class Tally {
   usage: TokenUsage | undefined = undefined;
   #output = '';
   #reasoning = '';
-  /** Letters of both when the usage was told: one with text after it was an interim count. */
+  /** Length of both texts when the usage was reported: a report before further text is interim. */
   #lettersAtUsage = 0;
-  /** Tokens of all that came, if it is encrypted. */
+  /** Tokens of an encrypted stream. */
   #sealedTokens = 0;
   #finished = new Set<number>();
   #finishedAtUsage = 0;
@@ -48,17 +48,17 @@ export class Tally {
     }
   }
 
-  /** The service told its usage behind the end of every choice: whatever may still come changes nothing. */
+  /** The service reported its usage after the end of every choice: later events change nothing. */
   isToldWhole({ n }: Pick<ChatRequest, 'n'>): boolean {
     return this.#finishedAtUsage >= n && this.#lettersAtUsage === this.#letters;
   }
 
-  /** In a field of its own. */
+  /** Whether reasoning came in a field of its own. */
   get hasReasoning(): boolean {
     return this.#reasoning !== '';
   }
 
-  /** For a client that has left: the service has its prompt, whatever came back. */
+  /** Usage for a client that has left: the prompt counts, whatever came back. */
   async countLeft(request: ChatRequest): Promise<CountedUsage> {
     const counted = await this.count(request, false);
     if (counted.usage.promptTokens > 0) return counted;
@@ -66,7 +66,7 @@ export class Tally {
     return { usage: { ...counted.usage, promptTokens }, counted: true };
   }
 
-  /** `whole`: the stream came to its end, so a usage that was told after all text is the last word. */
+  /** `whole`: the stream is complete, so a usage after all text is final. */
   async count(request: ChatRequest, whole: boolean): Promise<CountedUsage> {
     const received = { output: this.#output, reasoning: this.#reasoning, sealedTokens: this.#sealedTokens };
     const isFinal = (whole && this.#lettersAtUsage === this.#letters) || this.isToldWhole(request);
@@ -77,19 +77,20 @@ export class Tally {
 interface Received {
   output: string;
   reasoning: string;
-  /** Tokens of both texts, if they are encrypted. */
+  /** Tokens of both texts when they are encrypted. */
   sealedTokens: number;
 }
 
 interface ReportedUsage {
   told: TokenUsage | undefined;
-  /** The service said it of the whole answer. */
+  /** The report is about the whole answer. */
   isFinal: boolean;
 }
 
 /**
- * The service's count, or ours of what was received where that is larger. A final count that fits the length of the text is
- * believed without counting: vocabularies differ a little. One of encrypted text, which is longer than what it says, always is.
+ * The larger of the reported usage and our count. A final report that fits the length of the text is trusted without
+ * counting: vocabularies differ a little. A report about encrypted text, which is longer than its content, is always
+ * trusted.
  */
 async function largerCount(
   request: ChatRequest,
@@ -136,10 +137,10 @@ async function countProduced(request: ChatRequest, received: Received): Promise<
   return { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens, reasoningTokens };
 }
 
-/** What services add around each message. */
+/** Tokens that services add around each message. */
 const AROUND_MESSAGE = 4;
 
-/** Of what was said and of the tools, which every service reads; beyond `most` it is not counted to its end. */
+/** Counts the messages and tools; stops when it exceeds `most`. */
 export async function countPrompt(
   { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>,
   most?: number,
@@ -152,7 +153,7 @@ export async function countPrompt(
   return (await countTokens(all.join('\n'), most)) + messages.length * AROUND_MESSAGE;
 }
 
-/** For a bill: whoever leaves before the last word has sent all of it. Media count as in what was held for them. */
+/** Counts for a bill: a client that leaves early has sent the whole prompt. Media count as in the hold. */
 async function countAllOfPrompt(request: ChatRequest): Promise<number> {
   const { messages, tools, responseFormat, mediaTokens, e2eeHeaders } = request;
   const others = messages.flatMap(silentTextsOf);
@@ -165,7 +166,7 @@ async function countAllOfPrompt(request: ChatRequest): Promise<number> {
   return (await countPrompt(request)) + (await countTokens(others.join('\n'))) + media;
 }
 
-/** Tokens of the contents of an encrypted request, which has no media. */
+/** Tokens of an encrypted request, which has no media. */
 function sealedTokensOf(messages: readonly ChatMessage[]): number {
   const texts = messages.flatMap(({ content }) => {
     if (typeof content === 'string') return [content];
@@ -174,7 +175,7 @@ function sealedTokensOf(messages: readonly ChatMessage[]): number {
   return texts.reduce((sum, text) => sum + tokensOfSealed(text), messages.length * AROUND_MESSAGE);
 }
 
-/** What the assistant thought and called. Details of reasoning repeat its text where both are there. */
+/** Reasoning and calls of an assistant message. Details of reasoning repeat its text when both are present. */
 function silentTextsOf(message: ChatMessage): string[] {
   if (message.role !== 'assistant') return [];
   const { reasoning_content: thought, reasoning_details: details = [], tool_calls: calls = [] } = message;

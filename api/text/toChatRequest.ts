@@ -1,4 +1,4 @@
-/** From the body of a client to the request that goes to a provider: defaults filled in, nothing of the client's left to chance. */
+/** Converts the body of a client to the request for a provider, with all defaults. */
 
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type {
@@ -17,9 +17,9 @@ export interface ChatRequestInput {
   body: ChatBody;
   model: TextModel;
   accountId: string;
-  /** Those of the body, with their media fetched. */
+  /** Messages of the body, with their media fetched. */
   messages: ChatMessage[];
-  /** Those of an encrypted request, for the provider. */
+  /** Headers of an encrypted request, for the provider. */
   e2eeHeaders?: Record<string, string>;
 }
 
@@ -53,15 +53,15 @@ export function toChatRequest({
   };
 }
 
-/** Without a wish of the client: what an answer takes at most; holding the whole context would refuse small balances. */
+/** Default limit of an answer; holding the whole context would refuse small balances. */
 const DEFAULT_OUTPUT_TOKENS = 16_384;
 
-/** So much is asked for however long a prompt is estimated to be: most are shorter. */
+/** Requested even when the prompt is estimated to fill the context: most are shorter than the estimate. */
 const MIN_OUTPUT = { tokens: 1_024, shareOfContext: 1 / 8 };
 
 /**
- * Maximum output tokens of one choice. A wish of zero or less is none (TEXT-5). Without a wish it is what the context
- * leaves beside the prompt, since services refuse a request whose prompt and output together do not fit.
+ * Maximum output tokens of one choice. A value of zero or less counts as absent (TEXT-5). The default is what the
+ * context leaves beside the prompt, since services refuse a request whose prompt and output together do not fit.
  */
 export function maxTokensOf(body: ChatBody, { spec }: TextModel, promptTokens = 0): number {
   const { availableContextTokens: context, maxCompletionTokens: most = context } = spec;
@@ -146,7 +146,7 @@ function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | nul
   return told as Sampling;
 }
 
-/** `media` answers for the parts that are no text, in their order. */
+/** `media` returns the parts that are not text, in their order. */
 export function toMessages(
   sent: readonly SentMessage[],
   media: (part: object) => UserPart | undefined,
@@ -176,7 +176,7 @@ function userContent(
   return said(content.flatMap((part) => (part.type === 'text' ? [part as TextPart] : (media(part) ?? []))));
 }
 
-/** Services refuse a list of no parts, and take the empty text that it stands for. */
+/** Services refuse an empty list of parts, and accept the empty text that it stands for. */
 function said<Part>(content: string | Part[]): string | Part[] {
   return content.length === 0 ? '' : content;
 }

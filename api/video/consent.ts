@@ -1,10 +1,10 @@
-/** Consent that some models need before faces are sent to them (VIDEO-7). */
+/** Consent that some models need before they get faces (VIDEO-7). */
 import type { VideoFields } from '../../domain/generation/videoFields.ts';
 import type { VideoNeeds } from '../../domain/generation/videoNeeds.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { type Answer, json } from '../http/answer.ts';
 
-/** Recorded with every order that was given under these words; a change of the words is a new version. */
+/** Version of the consent text, recorded with each order; a change of the text is a new version. */
 export const CONSENT_VERSION = 'seedance-2026-11-01';
 
 const POLICY_TEXT =
@@ -14,7 +14,7 @@ const POLICY_TEXT =
 
 type FaceRole = 'image' | 'end_image' | 'reference_image' | 'video' | 'reference_video';
 
-/** The fields of the order in which a face may be shown, in the words of the answer. */
+/** Fields of the order that may show a face, as named in the answer. */
 function faceRolesOf(fields: VideoFields): FaceRole[] {
   const rows: [FaceRole, unknown][] = [
     ['image', fields.image_url],

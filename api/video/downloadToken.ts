@@ -1,6 +1,6 @@
 /**
- * The address under which a finished video lies for a short time, without a credential: whoever has it may fetch and delete.
- * It is made of the queue_id and a signature of 192 bits, so it can be guessed no better than that, and repeated.
+ * Address of a finished video for a short time, without a credential: its holder may fetch and delete. It has the
+ * queue_id and a signature of 192 bits, so it cannot be guessed.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
@@ -23,11 +23,11 @@ export async function downloadUrl(
   return `${config.publicUrl}/api/v1${DOWNLOAD_PATH.replace('{token}', token)}`;
 }
 
-/** The queue_id that a token stands for; undefined when we did not make it. */
+/** queue_id of a token; undefined for a token of another origin. */
 export async function queueIdOfToken(sql: pg.Pool, token: string): Promise<string | undefined> {
   if (!TOKEN.test(token)) return undefined;
   const bytes = Buffer.from(token, 'base64url');
-  // A last character can hide bits that decoding drops: only the one spelling counts.
+  // The last character can have unused bits: only the canonical spelling counts.
   if (bytes.length !== ID_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined;
   const id = bytes.subarray(0, ID_BYTES);
   if (!timingSafeEqual(bytes.subarray(ID_BYTES), await signatureOf(sql, id))) return undefined;

@@ -1,6 +1,4 @@
-/**
- * GET and DELETE of a `download_url` (VIDEO-8): no credential, no listing, and 404 for everything that is not there.
- */
+/** GET and DELETE of a `download_url` (VIDEO-8): no credential, no listing, and 404 for every unknown one. */
 import { FareboxError } from '../../domain/errors.ts';
 import { isFinal } from '../../domain/jobs.ts';
 import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';
@@ -13,7 +11,7 @@ import { giveUpJob } from '../queue/jobRoutes.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 
-/** However long media are kept otherwise. */
+/** Independent of the retention of other media. */
 const LINK_LIFE_MS = 24 * 3_600_000;
 
 export const downloadRoute = defineRoute({

@@ -1,4 +1,4 @@
-/** Fetches and measures the source of a quote, as the workers do for an order: nothing is kept of it. */
+/** Fetches and measures the source of a quote, as workers do for an order, and keeps nothing. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FareboxError } from '../../domain/errors.ts';
@@ -25,7 +25,7 @@ export async function measureSourceVideo(
   const folder = await tools.providers.folders.create();
   try {
     const path = join(folder, 'source');
-    // A slow address keeps no decoder from others.
+    // A slow address must not occupy a decoder.
     await bring(tools, { url, path, noteBytes: share.take }, signal);
     return await share.inSlot('decoders', () => measure(tools, path, signal), signal);
   } finally {

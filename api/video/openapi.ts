@@ -1,4 +1,4 @@
-/** How the video routes describe themselves. */
+/** Descriptions of the video routes. */
 import { z } from 'zod';
 import {
   answersWith,
@@ -22,7 +22,7 @@ const ORDER = {
 };
 const FINISHED_JOB = [...orderCommands('/video/queue', ORDER), UNTIL_STORED];
 const TOKEN = z.object({ token: z.string().meta({ description: 'As the queue answered it.' }) });
-/** Of the right shape; nothing lies there. */
+/** Valid form of an address without a video. */
 const NO_TOKEN = { token: 'A'.repeat(54) };
 
 type VideoRoute = 'quote' | 'queue' | 'retrieve' | 'complete' | 'download' | 'deleteDownload';

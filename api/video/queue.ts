@@ -1,6 +1,6 @@
 /**
- * POST /video/queue: takes an order with its media, has them measured and charges. What can be refused without looking at a
- * medium is refused here; the rest by the workflow, before the charge.
+ * POST /video/queue: accepts an order with its media, which are measured and charged. Errors that need no look at the
+ * media are refused here; the rest by the workflow, before the charge.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ import { measureSourceVideo } from './measureSourceVideo.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 import { type VideoQueueBody, videoQueueBody } from './schema.ts';
 
-/** Media in the request itself; larger ones come by URL. */
+/** Media in the request; larger ones come by URL. */
 const BODY_BYTES = 35 * 1024 * 1024;
 
 type VideoQueueRequest = RouteRequest<VideoQueueBody, undefined, 'buyer'>;
@@ -108,7 +108,7 @@ async function dryRunOf(
   return dryRun(terms.price);
 }
 
-/** Media of models that are linked have an address of their own from the beginning. */
+/** Models with a `download_url` have the address from the beginning. */
 async function queued({ core }: Dependencies, { queueId, modelId, replayed }: QueuedJob): Promise<Answer> {
   const model = core.config.modelCatalogue.byId.get(modelId);
   const linked = model !== undefined && isLinked(model);

@@ -1,4 +1,4 @@
-/** POST /video/quote: the price of an order, by the very function that charges it. */
+/** POST /video/quote: price of an order, by the function that charges it. */
 
 import { FareboxError } from '../../domain/errors.ts';
 import { frameOf } from '../../domain/generation/offerVideo.ts';
@@ -17,7 +17,7 @@ import { type VideoQuoteBody, videoQuoteBody } from './schema.ts';
 
 /** A source video as a data URL is at most 25 MB. */
 const BODY_BYTES = 35 * 1024 * 1024;
-/** Fetching and decoding the source included. */
+/** Includes fetching and decoding the source. */
 const DEADLINE_MS = 75_000;
 
 /** One list for all calls: the funds gate remembers lists by identity. */
@@ -61,7 +61,7 @@ export const quoteRoute = defineRoute({
   },
 });
 
-/** Fields that the model does not have are passed over. */
+/** Fields that the model does not have are ignored. */
 function frameFields({ constraints, upscales }: VideoNeeds, body: VideoQuoteBody): VideoQuoteBody {
   const { aspect_ratio, resolution, audio, ...rest } = body;
   return {

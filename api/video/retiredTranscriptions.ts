@@ -1,4 +1,4 @@
-/** POST /video/transcriptions, retired: 410 to everyone, whatever was sent (API-16). */
+/** POST /video/transcriptions, retired: answers 410 to every request (API-16). */
 import { z } from 'zod';
 import { json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';

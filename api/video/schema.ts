@@ -7,7 +7,7 @@ import { webhookFields } from '../queue/webhook.ts';
 const model = z.string().min(1);
 const MAX_PROMPT_LENGTH = 20_000;
 
-/** Every length that any model has; `-1` and `auto` leave it to the service. */
+/** All lengths of all models; with `-1` and `auto` the service chooses. */
 const DURATIONS = [
   ...Array.from({ length: 30 }, (_, index) => `${index + 1}s`),
   '-1',
@@ -15,7 +15,7 @@ const DURATIONS = [
   'auto',
   'Auto',
 ] as const;
-/** Of a source: seconds, for models whose output is as long as that. */
+/** Length of a source in seconds, for models whose output is as long. */
 const SOURCE_SECONDS = /^\d{1,3}(?:\.\d{1,3})?s?$/;
 const duration = z
   .string()
@@ -43,7 +43,7 @@ const resolution = z.enum([...RESOLUTIONS, '4k', '2x', '4x', '2K', '768P', 'true
 const upscaleFactor = z.union([z.literal(1), z.literal(2), z.literal(4)]);
 const slowdownFactor = z.union([z.literal(1), z.literal(2), z.literal(4), z.literal(8)]);
 
-/** A URL, or a data URL of 25 MB at most; what it leads to is looked at later. */
+/** A URL, or a data URL of 25 MB at most; its content is checked later. */
 const address = z
   .string()
   .max(36_000_000)
@@ -136,7 +136,7 @@ export const videoQueueBody = z.strictObject({
 
 export type VideoQueueBody = z.output<typeof videoQueueBody>;
 
-/** Body of the quote, which ignores what a model does not have; the queue refuses it (VIDEO-1). */
+/** Body of the quote, which ignores fields that a model does not have; the queue refuses them (VIDEO-1). */
 export const videoQuoteBody = z.strictObject({
   model,
   duration: duration.optional(),

@@ -1,4 +1,4 @@
-/** Takes and measures the source of an order whose price alone is asked for, as the workers do: nothing is kept of it. */
+/** Fetches and measures the source of a quote, as workers do for an order, and keeps nothing. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
@@ -15,7 +15,7 @@ type MeasureDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
 export interface SourceAudio {
   model: VoiceChangerModel;
-  /** Either a file or a URL. */
+  /** Either a file or a URL is given. */
   file: UploadedFile | undefined;
   url: string | undefined;
   maxBytes: number;
@@ -34,7 +34,7 @@ export async function measureSourceAudio(
     const { ffmpegPath, ffprobePath } = means.core.config;
     const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
     const wanted = {
-      // A slow address keeps no decoder from others.
+      // A slow address must not occupy a decoder.
       path: await bring(means, { source, path: join(folder, 'source') }, signal),
       accepted: source.model.acceptedAudioFormats,
       maxSeconds: longestBillableSeconds(source.model),
@@ -48,7 +48,7 @@ export async function measureSourceAudio(
   }
 }
 
-/** The path at which it is. */
+/** Path of the source. */
 async function bring(
   { providers: { downloads } }: MeasureDependencies,
   { source, path }: { source: SourceAudio; path: string },

@@ -1,4 +1,4 @@
-/** How the voice-changer routes describe themselves. */
+/** Descriptions of the voice-changer routes. */
 import {
   AN_ORDERED_JOB,
   answersWith,

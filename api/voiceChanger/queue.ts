@@ -1,6 +1,6 @@
 /**
- * POST /audio/voice-changer/queue: takes a recording, has it measured and charged, and answers with the job. Everything
- * that can be refused without looking at the bytes is refused here; the rest by the workflow, before the charge.
+ * POST /audio/voice-changer/queue: accepts a recording, which is measured and charged, and answers with the job. Errors
+ * that need no look at the bytes are refused here; the rest by the workflow, before the charge.
  */
 import { chooseVoice } from '../../domain/catalogue/chooseVoice.ts';
 import type { VoiceChangerModel } from '../../domain/catalogue/model.ts';
@@ -77,7 +77,7 @@ export const queueRoute = defineRoute({
   },
 });
 
-/** Shape was checked by the frame; here: model, source (exactly one), voice and options, in this order. */
+/** The frame has checked the shape; this checks model, source (exactly one), voice and options, in this order. */
 function checkOrder({ core: { config } }: Dependencies, { body, file, caller }: VoiceQueueRequest) {
   const { model, headers } = requireVoiceChanger(config, body.model);
   requireCallable(config, model, caller);
@@ -120,7 +120,7 @@ function sourceOf(file: UploadedFile | undefined): JobSource {
   return file ? { from: 'upload', sizeBytes: file.sizeBytes, sha256: file.sha256 } : { from: 'url' };
 }
 
-/** Bytes travel by way of storage; a URL is sealed there, so that it enters no history. */
+/** Bytes go through storage; a URL is encrypted there, so that no history has it. */
 function partsOf({ jobs: { storage } }: Dependencies, { file, body }: VoiceQueueRequest): OrderParts {
   return {
     together: file === undefined || file.sizeBytes <= TOGETHER_BYTES,

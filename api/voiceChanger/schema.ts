@@ -9,7 +9,7 @@ const model = z.string().min(1);
 
 export const quoteBody = z.strictObject({
   model,
-  /** A number greater than 0; digits in a string are taken too, as other deployments of this API do. */
+  /** A number above 0; digits in a string are accepted, as in other deployments of this API. */
   duration_seconds: z.union([
     z.number().positive(),
     z.string().regex(DIGITS).transform(Number).pipe(z.number().positive()),
@@ -17,7 +17,7 @@ export const quoteBody = z.strictObject({
 });
 
 const voice = z.string().min(1).max(60);
-/** `z.int` ends at 2^53, past which a JSON number is no longer the one that was sent. */
+/** `z.int` ends at 2^53, above which JSON numbers lose precision. */
 const seed = z.int().min(0);
 const audioUrl = z.string().min(1).max(8_192);
 
@@ -30,7 +30,7 @@ export const queueJson = z.strictObject({
   ...webhookFields,
 });
 
-/** Multipart fields are text: booleans are "true" and "false", the seed is digits. */
+/** Multipart fields are text: booleans are "true" and "false", the seed is in digits. */
 export const queueFields = z.strictObject({
   model,
   audio_url: audioUrl.optional(),

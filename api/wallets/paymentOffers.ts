@@ -1,6 +1,6 @@
 /**
- * Payment offers (`accepts`, WALLET-7). The first answer to every stranger carries them, so each network is asked at
- * most once in some seconds.
+ * Payment offers (`accepts`, WALLET-7). Every answer to an unknown client has them, so each network is queried at most
+ * once in some seconds.
  */
 import { LRUCache } from 'lru-cache';
 import { BASE_MAINNET, familyOf } from '../../domain/wallets.ts';
@@ -8,14 +8,14 @@ import type { PaymentNetwork, PaymentRequirement } from '../../providers/payment
 
 export interface PaymentOffers {
   /**
-   * One for each network that has one to make at the moment, the one on Base first; `amount` in the smallest units of a
-   * token with six decimals. Never throws.
+   * One offer for each available network, Base first; `amount` in the smallest units of a token with six decimals.
+   * Never throws.
    */
   of(amount: string): Promise<readonly PaymentRequirement[]>;
 }
 
 const FRESH_MS = 10_000;
-/** A network that does not say what it offers by then is left out until it is asked again. */
+/** A network that does not answer in time is left out until the next query. */
 const MAX_WAIT_MS = 2_000;
 const MAX_AMOUNTS = 16;
 
@@ -42,7 +42,7 @@ export function createPaymentOffers(networks: ReadonlyMap<string, PaymentNetwork
       const known = asked.get(amount);
       if (known && now - known.at < FRESH_MS) return known.offers;
       const offers = ask(amount);
-      // Whoever comes while they are asked again is told what they said last.
+      // Callers during a refresh get the previous offers.
       asked.set(amount, { at: now, offers: known?.offers ?? offers });
       if (known) void offers.then(() => asked.set(amount, { at: performance.now(), offers }));
       return known?.offers ?? offers;

@@ -39,12 +39,12 @@ import {
   topUpOptions,
 } from '../../workflows/contract.ts';
 
-/** What is known of a payment when its presenter is answered. */
+/** State of a payment for the answer to its presenter. */
 export interface PresentedTopUp {
   paymentId: string;
-  /** Undefined: handed to its workflow, which has not written it down yet. */
+  /** Undefined: submitted to its workflow, which has not written it yet. */
   row: TopUpRow | undefined;
-  /** It was presented before, or by another request that this one waited with. */
+  /** The payment was presented before, or by another request that this one shares. */
   known: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface TopUpService {
    * waited for, and `rate_limited` when its payer has too many that did not end in a credit.
    */
   present(presentation: Presentation): Promise<PresentedTopUp>;
-  /** What is on the books of it, whether or not it could be presented now. One that failed is looked for once more. */
+  /** Row of a payment, whether or not it could be presented now. A failed one is looked up on the chain once more. */
   find(presentation: Presentation): Promise<PresentedTopUp | undefined>;
 }
 
@@ -72,9 +72,9 @@ const START_LIMIT_MS = 3_000;
 const START_ATTEMPTS = 2;
 const FIRST_LOOK_MS = 15;
 const MAX_LOOK_MS = 250;
-/** Each looks at its row four times a second. */
+/** Each polls its row four times a second. */
 const MAX_IN_FLIGHT = 200;
-/** Told to a payer whose payments failed: the next one may be hours away. */
+/** Retry-After for a payer whose payments failed: the next one may be hours away. */
 const RETRY_AFTER_FAILURES_SECONDS = 3_600;
 
 interface TopUpDependencies {
@@ -84,7 +84,7 @@ interface TopUpDependencies {
   settleWaitMs: number;
 }
 
-/** `settleWaitMs`: how long a presenter is made to wait for the credit; 25 s. */
+/** `settleWaitMs`: longest wait of a presenter for the credit; 25 s. */
 export function createTopUpService(
   given: Omit<TopUpDependencies, 'settleWaitMs'> & Partial<TopUpDependencies>,
 ): TopUpService {
@@ -101,7 +101,7 @@ export function createTopUpService(
     const { payment } = presentation;
     const name = `${paymentIdOf(payment)} ${termsOf(payment)}`;
     const running = inFlight.get(name);
-    // Only the first presenter can be told of a payment that nobody knew.
+    // Only the first presenter of an unknown payment gets this error.
     if (running) return { ...(await running), known: true };
     if (inFlight.size >= MAX_IN_FLIGHT) throw unavailable('too many payments are waited for');
     const started = settlePresented({ ...dependencies, taken }, check, presentation).finally(() => {
@@ -122,7 +122,7 @@ export function createTopUpService(
   };
 }
 
-/** Payments that this process has just taken, by id: they may not be written down yet. */
+/** Payments that this process has just accepted, by id: they may not be in the database yet. */
 type PaymentsInFlight = Map<string, SignedPayment>;
 
 /** Throws PaymentRefused for another payment that its payer signed with the same nonce. */
@@ -155,7 +155,7 @@ async function settlePresented(
     try {
       await check(presentation);
     } catch (error) {
-      // Another process may have taken it meanwhile: then its nonce is used, and rightly so.
+      // Another process may have accepted it meanwhile: then its nonce is rightly used.
       const row = error instanceof PaymentRefused ? await readRow(dependencies, payment) : undefined;
       if (!row || row.state === 'refused') throw asUnavailable(error);
     }
@@ -166,12 +166,12 @@ async function settlePresented(
   return { paymentId, row, known: known || isByAnother(row, presentation) };
 }
 
-/** Another process may have been told of a payment at the same time. */
+/** Another process may have accepted a payment at the same time. */
 function isByAnother(row: TopUpRow | undefined, { requestId }: Presentation): boolean {
   return row !== undefined && row.requestId !== requestId;
 }
 
-/** Whether a payment that failed is on its chain after all: a node may have lagged when it was given up. */
+/** Checks whether a failed payment is on its chain after all: a node may have lagged when it was given up. */
 async function isOnChain({ network, payment }: Presentation, { transaction }: TopUpRow): Promise<boolean> {
   const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
   try {
@@ -182,8 +182,8 @@ async function isOnChain({ network, payment }: Presentation, { transaction }: To
 }
 
 /**
- * A wallet signs payments for free, and each one that is taken keeps the chain's nodes and the fee payer's account busy until
- * it ends. Payments that this process has just taken count before they are written down; each process counts its own.
+ * A wallet signs payments for free, and each accepted one occupies the nodes and the fee payer until it ends. Payments
+ * that this process has just accepted count before they are in the database; each process counts its own.
  */
 async function mustHaveRoom(
   { sql, taken }: TopUpDependencies & { taken: PaymentsInFlight },
@@ -219,7 +219,7 @@ function areAttemptsExhausted({ state, settlements }: TopUpRow): boolean {
   return state === 'refused' && settlements >= MAX_SETTLEMENTS;
 }
 
-/** What the chain has already is taken too, whoever brought it there. */
+/** A payment that is already on the chain is accepted, whoever submitted it. */
 async function mustBePayable({ network, payment }: Presentation, signal: AbortSignal): Promise<void> {
   try {
     await network.verify(payment, signal);
@@ -248,7 +248,7 @@ function notTaken(internal: string, cause: unknown): FareboxError {
   });
 }
 
-/** Starts the payment's workflow, or tells the one that waits that it is presented again. Repeating either is harmless. */
+/** Starts the workflow of the payment, or signals the waiting one that it is presented again. Both are idempotent. */
 async function begin(
   { temporal }: TopUpDependencies,
   presentation: Presentation,
@@ -283,7 +283,7 @@ function inputOf({ network, payment, requestId }: Presentation): TopUpInput {
   return { paymentId: paymentIdOf(payment), accountId, requestId, payment, decimals: network.decimals };
 }
 
-/** The row when it says how this presentation ended, or after the longest wait. `before`: what it said before. */
+/** The row once it has the result of this presentation, or after the longest wait. `before`: its previous state. */
 async function outcomeOf(
   dependencies: TopUpDependencies,
   { payment, stopping }: Presentation,
@@ -297,7 +297,7 @@ async function outcomeOf(
   }
 }
 
-/** Whether it says how this presentation ended, and not an earlier one. */
+/** Whether the row has the result of this presentation, and not of an earlier one. */
 function isNews({ state, settlements }: TopUpRow, before: TopUpRow | undefined): boolean {
   if (isFinalTopUp(state)) return state !== before?.state;
   return state === 'refused' && settlements > (before?.state === 'refused' ? before.settlements : 0);

@@ -1,6 +1,6 @@
 /**
- * What is done around each call of a wallet and of nobody else: so many in flight at once, the way to top up in every
- * refusal for want of funds, and the balance on every answer.
+ * Steps around each call of a wallet: a limit of concurrent calls, top-up instructions in refusals for missing funds,
+ * and the balance in every answer.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import { canConsume } from '../../domain/ledger.ts';
@@ -33,8 +33,8 @@ interface WalletCallInput {
 }
 
 /**
- * Serves a call of a wallet, or refuses it; `work` is the call, `address` where it comes from. Throws what the work throws,
- * and FareboxError `rate_limited` for wallets without funds of which that address has too many.
+ * Serves a call of a wallet, or refuses it; `work` is the call, `address` its origin. Throws the errors of the work,
+ * and FareboxError `rate_limited` when the address has too many calls of wallets without funds.
  */
 export async function serveWallet(
   serving: Serving,
@@ -67,7 +67,7 @@ export async function serveWallet(
   }
 }
 
-/** Bytes that are still to be sent when the answer is there: the call lasts until the last of them. */
+/** Stream that follows the answer: the call lasts until its last byte. */
 function leaveAtLast({ res }: ApiContext, leave: Leave): Promise<void> | undefined {
   if (res.destroyed) return leave();
   res.once('close', () => void leave());
@@ -76,7 +76,7 @@ function leaveAtLast({ res }: ApiContext, leave: Leave): Promise<void> | undefin
 
 const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENCY_LIMIT' };
 
-/** Tells a wallet that cannot pay how to top up (WALLET-8). */
+/** Adds top-up instructions for a wallet that cannot pay (WALLET-8). */
 async function insteadOf(
   error: unknown,
   serving: Serving,
@@ -87,13 +87,13 @@ async function insteadOf(
   return await topUpNeeded(serving, { path: ctx.path, funds });
 }
 
-/** After the charge; of what is still being delivered or made, after its hold. */
+/** After the charge; for an answer that is still being delivered, after its hold. */
 async function tellBalance(fundsGate: FundsGate, { accountId, ctx }: WalletCallInput): Promise<void> {
   try {
     const { usd, bundled } = await fundsGate.read(payerOf(accountId));
     setHeaders(ctx.res, { 'X-Balance-Remaining': formatNano(usd + bundled) });
   } catch (err) {
-    // What was done is done, and paid; only nobody knows what is left.
+    // The work is done and paid; only the balance is unknown.
     ctx.state.log.warn({ err }, 'a wallet could not be told its balance');
   }
 }

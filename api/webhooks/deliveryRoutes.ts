@@ -1,4 +1,4 @@
-/** GET /jobs/{queue_id}/deliveries and POST …/{id}/resend: what a client was told about a job, and to tell it again. */
+/** GET /jobs/{queue_id}/deliveries and POST …/{id}/resend: lists the webhook deliveries of a job, and repeats one. */
 import { FareboxError } from '../../domain/errors.ts';
 import { MAX_WEBHOOK_ATTEMPTS, WEBHOOK_PAUSES_MS } from '../../domain/webhooks.ts';
 import { type Delivery, deliveriesOf, type RecordedAttempt } from '../../infra/postgres/webhookDeliveries.ts';
@@ -28,7 +28,7 @@ export const listDeliveriesRoute = defineRoute({
   },
 });
 
-/** The same message under the same id: at once where it is still tried, else by a new round of attempts. */
+/** Sends the same message under the same id: at once if it is still being tried, else by a new round of attempts. */
 export const resendDeliveryRoute = defineRoute({
   method: 'POST',
   path: '/jobs/{queue_id}/deliveries/{id}/resend',

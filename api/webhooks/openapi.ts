@@ -1,4 +1,4 @@
-/** How the webhook routes describe themselves. */
+/** Descriptions of the webhook routes. */
 import { z } from 'zod';
 import { answersWith, orderedJobCommands, type RouteDescription } from '../http/describe.ts';
 import { deliveryAnswer, deliveryListAnswer, webhookSecretAnswer } from './schema.ts';

@@ -1,4 +1,4 @@
-/** GET /webhooks/secret and POST /webhooks/secret/rotate: what the account's messages are signed with. */
+/** GET /webhooks/secret and POST /webhooks/secret/rotate: the signing secret of the account's webhooks. */
 import { printSecret } from '../../infra/http/webhookSignature.ts';
 import {
   rotateWebhookSecret,

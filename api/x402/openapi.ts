@@ -1,4 +1,4 @@
-/** How the routes of payments describe themselves. */
+/** Descriptions of the payment routes. */
 import { z } from 'zod';
 import { WALLET_ADDRESS } from '../../domain/wallets.ts';
 import type { RouteDescription } from '../http/describe.ts';

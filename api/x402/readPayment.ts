@@ -1,4 +1,4 @@
-/** The payment of a request: one header of three names, its envelope off, read by the network that it is for. */
+/** Reads the payment of a request: one header with three possible names, decoded by its network. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { PaymentEnvelope } from '../../domain/payments/envelope.ts';
 import { isObject } from '../../domain/payments/envelope.ts';
@@ -14,10 +14,10 @@ import type { Dependencies } from '../dependencies.ts';
 
 const NAMES = ['payment-signature', 'x-402-payment', 'x-payment'] as const;
 
-/** Undefined: there is none. Throws PaymentRefused for more than one: which one counts would be anybody's guess. */
+/** Undefined: no payment. Throws PaymentRefused for more than one. */
 export function paymentHeader(headers: IncomingHttpHeaders): string | undefined {
   const sent = NAMES.flatMap((name) => headers[name] ?? []);
-  // Node joins what came twice under one name by a comma, which base64 does not have.
+  // Node joins duplicate headers by a comma, which base64 does not have.
   if (sent.length > 1 || sent[0]?.includes(',')) {
     throw new PaymentRefused('INVALID_PAYMENT_FORMAT', 'Send exactly one payment header, once.');
   }
@@ -48,12 +48,12 @@ export function networkOfPayment(
   return { envelope, network };
 }
 
-/** Well within any window that ends then. */
+/** A time well within the window of the payment. */
 const BEFORE_END_S = 60;
 
 /**
- * The payment as it was while it could be presented. Who asks what became of one may come when its time is over; that it is
- * too late to present it anew says nothing about that. Undefined: it was not refused for its time.
+ * Checks the payment as of a time within its window. A status request may come after that window, when it is too late
+ * to present the payment. Undefined: it was not refused for its time.
  */
 export async function readExpiredPayment(
   { envelope, network }: EnvelopeOnNetwork,

@@ -1,4 +1,4 @@
-/** What the routes of payments answer, as schemas for their description. */
+/** Answers of the payment routes, as schemas for their description. */
 import { z } from 'zod';
 import { PAYMENT_REFUSALS } from '../../domain/payments/envelope.ts';
 import { WALLET_TRANSACTION_TYPES } from '../../infra/postgres/walletTransactions.ts';

@@ -1,4 +1,4 @@
-/** How addresses are shown: one of EVM with its checksum, one of Solana as it is. */
+/** Form of addresses in answers: EVM with checksum, Solana unchanged. */
 import { getAddress } from 'viem';
 import type { Wallet } from '../../domain/wallets.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Answers of the top-up route (WALLET-11 to WALLET-13). Every code comes with words, and with where the payment stands.
- */
+/** Answers of the top-up route (WALLET-11 to WALLET-13). Every code has a message and the state of the payment. */
 import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import type { Sql } from '../../infra/postgres/pool.ts';
@@ -24,14 +22,14 @@ export function refusedAnswer({ code, message, details }: PaymentRefused): Answe
   return json({ error: code, message, ...(details && { details }) }, { status: 400 });
 }
 
-/** Seconds after which asking again makes sense. */
+/** Seconds after which a retry makes sense. */
 const ASK_AGAIN_SECONDS = 2;
 const ASK_AGAIN =
   'The credit comes by itself. Present the same payment again to hear of it, and do not sign another one.';
 
 /**
- * `isPayer`: the payer itself signed in beside the payment. What was signed is public once it is on the chain, so whoever
- * presents a payment that was settled before is told of that payment only, and not what its wallet has by now.
+ * `isPayer`: the payer itself signed in with the payment. A signed payment is public once it is on the chain, so a
+ * presenter of a settled payment learns its state only, and not the present balance of the wallet.
  */
 export async function seenAnswer(
   sql: Sql,
@@ -73,7 +71,7 @@ function settlementFailed(row: TopUpRow, message: string): Answer {
   return json({ error: 'SETTLEMENT_FAILED', message, details }, { status: 402 });
 }
 
-/** `sql`: to tell the balance with. */
+/** `sql`: reads the balance. */
 async function creditedAnswer(row: TopUpRow, sql: Sql | undefined): Promise<Answer> {
   const { paymentId, network, payer, transaction = '', creditedNano = 0n } = row;
   const balance = sql && (await balanceOf(sql, row.accountId));

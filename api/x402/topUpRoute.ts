@@ -1,6 +1,6 @@
 /**
- * POST /x402/top-up (WALLET-12). Without a payment it answers the offers. With one it credits the payer of that
- * payment, whoever presents it, and tells its outcome to everyone who presents it again.
+ * POST /x402/top-up (WALLET-12). Without a payment it answers with offers. With one it credits the payer, whoever
+ * presents it, and reports the result to everyone who presents it again.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
@@ -25,7 +25,7 @@ import {
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';
-/** The look at the chain, the start and the wait for the credit all fit in. */
+/** Includes the query of the chain, the start and the wait for the credit. */
 const DEADLINE_MS = 45_000;
 
 type TopUpRequest = Pick<
@@ -67,7 +67,7 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
   return await seenAnswer(dependencies.core.sql, seen, isPayer);
 }
 
-/** Every token is a dollar of six decimals. */
+/** Every token is worth one dollar and has six decimals. */
 const MIN_UNITS = String(MIN_TOP_UP_USD * 1_000_000);
 
 async function offer({ accounts: { offers } }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
@@ -78,11 +78,15 @@ async function offer({ accounts: { offers } }: Dependencies, { waitFor }: TopUpR
 
 interface AcceptedTopUp {
   seen: PresentedTopUp;
-  /** Its payer signed in beside it. */
+  /** The payer signed in with it. */
   isPayer: boolean;
 }
 
-async function take(dependencies: Dependencies, request: TopUpRequest, named: EnvelopeOnNetwork): Promise<AcceptedTopUp> {
+async function take(
+  dependencies: Dependencies,
+  request: TopUpRequest,
+  named: EnvelopeOnNetwork,
+): Promise<AcceptedTopUp> {
   const { topUps } = dependencies.accounts;
   const { requestId, stopping } = request;
   const nowMs = Date.now();
@@ -108,8 +112,8 @@ async function withOwner({ core: { sql } }: Dependencies, payment: SignedPayment
 }
 
 /**
- * A wallet that signs in with its payment must be the one that pays: the credit is the payer's in any case. A sign-in is a
- * credential, and no second one may stand beside it; a key alone says nothing here. False: nobody signed in.
+ * A wallet that signs in with a payment must be its payer, who gets the credit in any case. A sign-in is a credential,
+ * and no second one may accompany it; a key alone does not matter here. False: no sign-in.
  */
 async function isOwn(
   { accounts: { signIn } }: Dependencies,

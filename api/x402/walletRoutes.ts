@@ -69,7 +69,7 @@ export const walletTransactionsRoute = defineRoute({
   async handler({ core: { sql } }, { caller, params, query: { limit, offset } }) {
     mustBeOwn(caller.wallet, params.walletAddress);
     const { accountId, wallet } = caller;
-    // One more than the page tells whether there is another.
+    // One more than the page shows whether there is another.
     const [balance = NOTHING, rows] = await Promise.all([
       balanceOf(sql, accountId),
       walletTransactions(sql, { accountId, limit: limit + 1, offset }),
@@ -84,7 +84,7 @@ export const walletTransactionsRoute = defineRoute({
   },
 });
 
-/** Of a wallet that has never topped up. */
+/** For a wallet that has never topped up. */
 const NOTHING: Balance = {
   usd: 0n,
   bundled: 0n,
@@ -94,12 +94,12 @@ const NOTHING: Balance = {
   held: { usd: 0n, bundled: 0n, diem: 0n },
 };
 
-/** What an operator bundled is spent like dollars and shown as such. */
+/** Bundled credit is spent like dollars and shown as such. */
 function dollarsOf({ usd, bundled }: Balance): bigint {
   return usd + bundled;
 }
 
-/** Throws FareboxError: `invalid_request` for what is no address, `forbidden` for that of another wallet. */
+/** Throws FareboxError: `invalid_request` for an invalid address, `forbidden` for another wallet. */
 function mustBeOwn(own: Wallet, named: string | undefined): void {
   const wallet = toWallet(named ?? '');
   if (!wallet) throw invalid('walletAddress', 'must be an address of an EVM chain or of Solana');

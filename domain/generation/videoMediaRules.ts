@@ -131,7 +131,10 @@ function wrongReference(model: VideoModel, medium: MeasuredMedium): WrongField |
   const { width = 0, height = 0 } = medium;
   const shortSide = constraints.reference_image_min_short_side_pixels ?? 0;
   if (Math.min(width, height) < shortSide) {
-    return wrongField(fieldOf(medium), `The short side must have at least ${shortSide} pixels for this model`);
+    return wrongField(
+      fieldOf(medium),
+      `The short side must have at least ${shortSide} pixels for this model`,
+    );
   }
   const ratio = width / Math.max(1, height);
   const least = constraints.reference_image_min_aspect_ratio ?? 0;

@@ -1,4 +1,6 @@
-/** Holds that a caller gave up because their outcome stayed unknown: released in the background, not left to expire. */
+/**
+ * Holds that a caller abandoned because their outcome stayed unknown: released in the background before they expire.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abandonedHolds } from '../telemetry/counters.ts';
 
@@ -8,7 +10,7 @@ interface UnknownHold {
 }
 
 export interface AbandonedHolds {
-  /** Beyond a limit the hold is left to its expiry. */
+  /** Above the limit a hold is left to its expiry. */
   add(hold: UnknownHold): void;
   close(): void;
 }
@@ -18,7 +20,7 @@ interface AbandonedHold extends UnknownHold {
 }
 
 const MAX_HOLDS = 1_000;
-/** A statement that was sent before may still write the hold for so long, so one that is not there is looked for again. */
+/** An earlier statement may still write the hold for this time, so a missing hold is looked for again. */
 const MAX_STATEMENT_MS = 15_000;
 const GIVE_UP_MS = 300_000;
 const MIN_PAUSE_MS = 500;

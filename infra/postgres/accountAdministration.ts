@@ -1,14 +1,14 @@
-/** What the operator does to whole accounts, each act in one transaction with its row of the audit trail. */
+/** Acts of the operator on whole accounts, each in one transaction with its row of the audit trail. */
 import type pg from 'pg';
 import { type AuditAction, recordAct } from './audit.ts';
 import { inTransaction } from './pool.ts';
 
 export type AccountAct =
   | { outcome: 'done' }
-  /** It is so already: no act. */
+  /** Already in that state: no act. */
   | { outcome: 'unchanged' }
   | { outcome: 'unknown' }
-  /** Why it cannot be done now, for the operator. */
+  /** Reason of the refusal, for the operator. */
   | { outcome: 'refused'; reason: string };
 
 interface Standing {
@@ -16,12 +16,12 @@ interface Standing {
   isErased: boolean;
 }
 
-/** Its keys and wallet are refused at once in every process, which the commit tells. */
+/** Every process refuses its keys and wallet at once, by the notification of the commit. */
 export async function suspendAccount(pool: pg.Pool, accountId: string): Promise<AccountAct> {
   return await changeStatus(pool, accountId, 'suspended');
 }
 
-/** Takes back a suspension; not that of an erased account. */
+/** Ends a suspension, except that of an erased account. */
 export async function resumeAccount(pool: pg.Pool, accountId: string): Promise<AccountAct> {
   return await changeStatus(pool, accountId, 'active');
 }
@@ -44,8 +44,9 @@ async function changeStatus(
 }
 
 /**
- * Removes the personal data of a suspended account and revokes its keys. The books stay: entries, payments, and the link to
- * a wallet, without which its owner's next sign-in would open the account again. Refused while anything is under way.
+ * Removes the personal data of a suspended account and revokes its keys. Ledger entries, payments and the link to a
+ * wallet stay: without the link the next sign-in of its owner would open the account again. Refused while the account
+ * has open work.
  */
 export async function eraseAccount(pool: pg.Pool, accountId: string): Promise<AccountAct> {
   return await inTransaction(pool, async (client) => {
@@ -79,7 +80,7 @@ async function countUnderWay(client: pg.PoolClient, accountId: string): Promise<
 
 const OF_ITS_JOBS = 'queue_id in (select queue_id from jobs where account_id = $1)';
 
-/** By what the audit trail counts them as. Stored media go with the next upkeep, as if their retention were over. */
+/** Counts for the audit trail. The next maintenance removes stored media, as if their retention had ended. */
 const ERASURES: readonly [string, string][] = [
   ['accounts', `update accounts set name = 'erased', erased_at = ledger_now() where id = $1`],
   [

@@ -1,4 +1,4 @@
-/** The invariants of balances, diem days, usage and limits, read page by page of accounts. */
+/** Invariants of balances, diem days, usage and limits, read by pages of accounts. */
 import type { RuleSet } from './ruleSet.ts';
 
 /**
@@ -142,7 +142,7 @@ const USAGE_RULES: RuleSet = {
   ],
 };
 
-/** Usage of days before `$9`, which limits by the month or for ever still count. */
+/** Usage of days before `$9`, which limits per month or without a period still count. */
 const SEALED_USAGE_RULES: RuleSet = {
   columns: 'u.key_id, u.usd_used, u.usd_moved, u.diem_used, u.diem_moved, u.held',
   from: `from (
@@ -176,7 +176,7 @@ const SEALED_USAGE_RULES: RuleSet = {
   ],
 };
 
-/** Admissions before the limits last changed were by other limits, which `key_limit_changes` has. */
+/** Admissions before the last change of the limits were by other limits, which `key_limit_changes` has. */
 const LIMIT_RULES: RuleSet = {
   columns: 'p.key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem',
   from: `from (
@@ -201,11 +201,11 @@ const LIMIT_RULES: RuleSet = {
   ],
 };
 
-/** In front of each statement, so that Postgres knows the types of those parameters that it does not use. */
+/** Prefix of each statement: it declares the types of unused parameters. */
 export const PAGE_PARAMETERS = `parameters as (select $1::uuid[], $2::timestamptz, $3::uuid[], $4::uuid[], $5::text[],
     $6::date[], $7::numeric[], $8::date, $9::date), `;
 
-/** Each with the parameters of a page of accounts, of which it uses some. */
+/** Statements over a page of accounts, each with some of its parameters. */
 export const ACCOUNT_RULES: readonly RuleSet[] = [
   BALANCE_RULES,
   DIEM_RULES,

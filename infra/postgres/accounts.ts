@@ -1,4 +1,4 @@
-/** Accounts: who owns balances and keys. */
+/** Accounts, the owners of balances and keys. */
 import { FareboxError } from '../../domain/errors.ts';
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
@@ -6,7 +6,7 @@ import type { SqlClient } from './pool.ts';
 export interface Account {
   id: string;
   name: string;
-  /** Diem that each UTC day starts with, in nano units. */
+  /** Diem at the start of each UTC day, in nano units. */
   diemDailyAllocation: Nano;
   status: 'active' | 'suspended';
   createdAt: Date;
@@ -16,7 +16,7 @@ type AccountRow = Omit<Account, 'diemDailyAllocation'> & { diemDailyAllocation: 
 
 const COLUMNS = 'id, name, diem_daily_allocation as "diemDailyAllocation", status, created_at as "createdAt"';
 
-/** Opens an account with empty balances. `id` only where the caller needs a known one, e.g. to make repeating safe. */
+/** Opens an account with empty balances. `id` is given where the caller needs a known one, e.g. to be repeatable. */
 export async function createAccount(
   sql: SqlClient,
   request: { name: string; diemDailyAllocation?: Nano; id?: string },
@@ -46,7 +46,7 @@ export async function listAccounts(sql: SqlClient, limit = 1_000): Promise<Accou
   return rows.map(toAccount);
 }
 
-/** Changes what each UTC day starts with. A day whose diem was already touched keeps what it has. */
+/** Changes the diem at the start of each UTC day. A day whose diem was already used keeps its allocation. */
 export async function setDiemAllocation(
   sql: SqlClient,
   accountId: string,

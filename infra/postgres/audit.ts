@@ -1,12 +1,12 @@
 /**
- * The audit trail: every administrative act with who did it, in the transaction of the act. Append-only: the services'
- * role cannot change or delete a row (infra/postgres/migrations/0001_schema.sql).
+ * Audit trail: every administrative act with its actor, in the transaction of the act. Append-only: the services' role
+ * cannot change or delete a row (infra/postgres/migrations/0001_schema.sql).
  */
 import { storableJson } from './ledgerRows.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
-/** Who acts: somebody with an ADMIN key, a wallet (its address) in place of one, or the operator on the command line. */
+/** Actor: an ADMIN key, a wallet (by its address), or the operator on the command line. */
 export type Actor = 'operator' | { keyId: string; requestId: string } | { wallet: string; requestId: string };
 
 export const AUDIT_ACTIONS = [
@@ -28,9 +28,9 @@ export interface Act {
   accountId: string;
   actor: Actor;
   action: AuditAction;
-  /** The key, account or operation that it was done to. */
+  /** Key, account or operation that was changed. */
   targetId: string;
-  /** What became different, as JSON: amounts as decimal strings, times in ISO form, never a secret or its hash. */
+  /** Changes as JSON: amounts as decimal strings, times in ISO form, never a secret or its hash. */
   changes: Record<string, unknown>;
 }
 
@@ -42,12 +42,12 @@ export interface AuditEvent {
   actor: string;
   action: AuditAction;
   targetId: string;
-  /** Null for what was not asked for over HTTP. */
+  /** Null for acts outside HTTP. */
   requestId: string | null;
   changes: Record<string, unknown>;
 }
 
-/** Call it with the client of the act's own transaction: neither is ever seen without the other. */
+/** Call it with the client of the act's transaction: neither is ever visible without the other. */
 export async function recordAct(client: SqlClient, act: Act): Promise<void> {
   const { actor } = act;
   await runLedgerStatement(client, {
@@ -73,7 +73,7 @@ function nameOf(actor: Actor): string {
 export interface AuditPage {
   accountId: string;
   limit: number;
-  /** The id of the last act already seen. */
+  /** Id of the last act on the previous page. */
   before?: string;
 }
 

@@ -6,24 +6,27 @@ import { isRetryable, isUnavailable, unavailable } from './failures.ts';
 import { pauseWithJitter } from './pool.ts';
 
 export interface BatcherOptions<Request, Result> {
-  /** Runs a batch and answers in its order. Must be repeatable: a batch of unknown outcome is run again, as `isRepeat`. */
+  /**
+   * Runs a batch and returns results in its order. Must be idempotent: a batch of unknown outcome is run again, as
+   * `isRepeat`.
+   */
   run(requests: Request[], isRepeat: boolean): Promise<Result[]>;
   maxBatch?: number;
-  /** Batches under way at once; 1 by default. */
+  /** Concurrent batches; 1 by default. */
   maxInFlight?: number;
   maxWaiting?: number;
-  /** From the call to its answer; after it the outcome may be unknown and the caller repeats by operation id. */
+  /** Time from the call to its result; after it the outcome may be unknown and the caller repeats by operation id. */
   deadlineMs?: number;
-  /** How often a failed batch is tried in all. */
+  /** Number of attempts of a batch. */
   attempts?: number;
-  /** A batch has calls of one group only, and of each group one batch is under way at most. */
+  /** A batch has calls of one group only, and each group has at most one running batch. */
   groupOf?(request: Request): string;
 }
 
 export interface Batcher<Request, Result> {
-  /** With a deadline of its own where the caller has less time than usual. */
+  /** With its own deadline where the caller has less time than usual. */
   call(request: Request, deadlineMs?: number): Promise<Result>;
-  /** Refuses new calls and resolves when those under way have ended. */
+  /** Refuses new calls and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
 
@@ -55,7 +58,7 @@ export function createBatcher<Request, Result>(
     });
   }
 
-  /** Waits for the end of the tick, so that all calls made in it go together. */
+  /** Waits for the end of the tick, so that all calls of one tick share a batch. */
   function schedule(): void {
     if (scheduled || inFlight >= maxInFlight || waiting.length === 0) return;
     scheduled = true;
@@ -105,7 +108,7 @@ function once(work: () => void): () => void {
   };
 }
 
-/** Takes the longest waiting calls, of one group where there are groups, out of the queue. */
+/** Takes the oldest calls out of the queue, of one group if there are groups. */
 function takeBatch<Request, Result>(
   { groupOf, maxBatch = 256 }: BatcherOptions<Request, Result>,
   waiting: Call<Request, Result>[],
@@ -136,8 +139,8 @@ function toCall<Request, Result>(
 }
 
 /**
- * Runs the calls as one batch and answers each. A failure of the database is tried again; any other failure is of one
- * call's making, so then each runs alone and only the guilty one fails.
+ * Runs the calls as one batch and resolves each. A failure of the database is retried; any other failure is caused by
+ * one call, so then each runs alone and only that one fails.
  */
 async function runCalls<Request, Result>(
   options: BatcherOptions<Request, Result>,
@@ -192,7 +195,8 @@ async function runOnce<Request, Result>(
   const results = await run();
   if (results.length !== open.length)
     throw new Error(`${results.length} answers to ${open.length} ledger calls`);
-  // What has waited goes before these go on: until they are through, the database would have nothing to do (bench `chat`).
+  // Starts the waiting batch before the callers of this one continue: meanwhile the database would be idle (bench
+  // `chat`).
   answered?.();
   open.forEach((entry, index) => {
     end(entry, () => entry.resolve(results[index] as Result));

@@ -1,10 +1,10 @@
-/** What the unsealed part of the books comes to, collected slice by slice. */
+/** Sums over the unsealed part of the ledger, collected slice by slice. */
 import type { BookedSum } from './checkSlice.ts';
 
 export class BookedSums {
   readonly #byAccount = new Map<string, Map<string, BookedSum>>();
 
-  /** Different combinations of account, key, currency and day. */
+  /** Number of combinations of account, key, currency and day. */
   size = 0;
 
   add(sums: Iterable<BookedSum>): void {

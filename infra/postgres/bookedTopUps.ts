@@ -1,4 +1,4 @@
-/** The books' side of a reconciliation with the chains, and the credit of a payment that only the chain knows of. */
+/** Ledger side of a reconciliation with the chains, and the credit of a payment that only the chain has. */
 import type pg from 'pg';
 import type { BookedPayment } from '../../domain/payments/reconcile.ts';
 import type { TopUpState } from '../../domain/payments/topUp.ts';
@@ -37,7 +37,7 @@ export async function creditedSince(
   }
 }
 
-/** By id; those that are not on the books are left out. */
+/** By id; payments that the ledger lacks are left out. */
 export async function bookedPayments(
   sql: SqlClient,
   ids: readonly string[],
@@ -67,8 +67,8 @@ export interface FoundPayment {
 }
 
 /**
- * Credits a payment that the chain has and the books have not, or as failed. Once, however often it is called: by the
- * payment's own id. `unknown payer`: the wallet has no account here, so nobody says that the payment was meant as a top-up.
+ * Credits a payment that the chain has and the ledger lacks, or has as failed. Idempotent by the id of the payment.
+ * `unknown payer`: the wallet has no account here, so it is unknown whether the payment was meant as a top-up.
  */
 export async function creditFoundPayment(
   pool: pg.Pool,
@@ -84,7 +84,7 @@ export async function creditFoundPayment(
       [paymentId],
     );
     if (rows[0]?.state === 'credited') return 'credited';
-    // It was used up without paying what it promised: that is for the operator to judge.
+    // It was used without paying the promised amount: an operator has to judge that.
     if (rows[0]?.state === 'wrong') return 'wrong';
     const credited = await creditTopUpIn(client, { paymentId, units: amount, transaction });
     await recordAct(client, {
@@ -95,7 +95,7 @@ export async function creditFoundPayment(
   });
 }
 
-/** The chain does not say whether a key or a contract signed: the account that there is, says it. */
+/** The chain does not tell whether a key or a contract signed: the existing account does. */
 async function knownOwner(
   client: SqlClient,
   { family, address }: Wallet,
@@ -109,7 +109,7 @@ async function knownOwner(
   return rows[0] && walletNamed(family, rows[0].address);
 }
 
-/** Writes it down where it is not, and takes one that failed up again; both as found on the chain. */
+/** Inserts the payment, or resumes a failed one, with the data of the chain. */
 async function recordFound(client: SqlClient, found: FoundPayment, owner: Wallet): Promise<void> {
   const { paymentId, network, asset, nonce, amount, decimals, transaction } = found;
   await client.query(

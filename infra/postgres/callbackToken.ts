@@ -1,6 +1,6 @@
 /**
- * The address at which a provider tells that a job is over. Its last part is a signature of 192 bits over the entry and the
- * queue_id, so that nobody can wake jobs whose address he was not given.
+ * Callback address of a provider. Its last part is a signature of 192 bits over the entry and the queue_id, so that
+ * only a provider that got the address can wake the job.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
@@ -16,7 +16,7 @@ export interface CalledJob {
   queueId: string;
 }
 
-/** Relative to `/api/v1`, with the job's own parts. */
+/** Relative to `/api/v1`, with the parts of the job. */
 export async function callbackPath(sql: pg.Pool, job: CalledJob): Promise<string> {
   const token = (await signatureOf(sql, job)).toString('base64url');
   return CALLBACK_PATH.replace('{provider}', encodeURIComponent(job.provider))
@@ -27,7 +27,7 @@ export async function callbackPath(sql: pg.Pool, job: CalledJob): Promise<string
 export async function isCallbackToken(sql: pg.Pool, job: CalledJob, token: string): Promise<boolean> {
   const given = Buffer.from(token, 'base64url');
   if (given.length !== SIGNATURE_BYTES || !timingSafeEqual(given, await signatureOf(sql, job))) return false;
-  // Of several spellings of the same bytes only ours counts.
+  // Only the canonical spelling of the bytes counts.
   return given.toString('base64url') === token;
 }
 

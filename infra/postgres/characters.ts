@@ -1,10 +1,10 @@
-/** Characters in Postgres: filled from the file when that has changed, and searched there (MODEL-12, MODEL-13). */
+/** Characters in Postgres: loaded from the file when it has changed, and searched there (MODEL-12, MODEL-13). */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Character } from '../../domain/catalogue/character.ts';
 import { inTransaction, type SqlClient } from './pool.ts';
 
-/** The listed part of a character: its prompt is not read. */
+/** Public part of a character, without its prompt. */
 export type ListedCharacter = Omit<Character, 'systemPrompt' | 'pro' | 'categories'>;
 
 export const CHARACTER_SORTS = [
@@ -19,7 +19,7 @@ export const CHARACTER_SORTS = [
 type CharacterSort = (typeof CHARACTER_SORTS)[number];
 
 export interface CharacterSearch {
-  /** Of one list any is enough, of several lists each must agree; letter case does not count. Empty: no filter. */
+  /** A character must match any value of each list; letter case does not count. Empty: no filter. */
   categories: readonly string[];
   tags: readonly string[];
   modelIds: readonly string[];
@@ -34,13 +34,13 @@ export interface CharacterSearch {
   offset: number;
 }
 
-/** Makes the table equal to the list, unless it was filled from an equal one. Any number of processes may call it at once. */
+/** Loads the list into the table, unless an equal list was loaded. Any number of processes may call it at once. */
 export async function loadCharacters(pool: pg.Pool, characters: readonly Character[]): Promise<boolean> {
   const rows = JSON.stringify(characters.map(toRow));
   const digest = createHash('sha256').update(rows).digest('hex');
   if ((await storedDigest(pool)) === digest) return false;
   return await inTransaction(pool, async (client) => {
-    // One at a time, and the second finds the work done.
+    // One process at a time; the second finds the work done.
     await client.query(`select pg_advisory_xact_lock(hashtext('farebox characters'))`);
     if ((await storedDigest(client)) === digest) return false;
     await client.query('delete from characters');
@@ -107,7 +107,7 @@ const LISTED = `slug, id, name, description, author, adult, featured, web_enable
 
 const AVERAGE = 'case when rating_count = 0 then 0 else rating_sum::float8 / rating_count end';
 
-/** What each sort mode sorts by, and whom it leaves out. */
+/** Sort keys of each mode, with the characters that it excludes. */
 const SORTS: Record<CharacterSort, { by: string; only?: string }> = {
   featured: { by: 'imports', only: 'featured' },
   highestRating: { by: AVERAGE },
@@ -118,7 +118,7 @@ const SORTS: Record<CharacterSort, { by: string; only?: string }> = {
   ratingCount: { by: 'rating_count' },
 };
 
-/** One page; those that the sort holds equal come in the order of their slugs. */
+/** One page; equal ones are in the order of their slugs. */
 export async function searchCharacters(sql: SqlClient, search: CharacterSearch): Promise<ListedCharacter[]> {
   const values: unknown[] = [search.limit, search.offset];
   const bind = (value: unknown) => `$${values.push(value)}`;
@@ -161,12 +161,12 @@ function anyOf(column: 'tags' | 'categories', labels: readonly string[], bind: B
   return `exists (select 1 from unnest(${column}) as label where lower(label) = any(${wanted}))`;
 }
 
-/** Only letters, digits and spaces: what full-text search takes word by word without dropping anything. */
+/** Only letters, digits and spaces, which full-text search takes word by word without dropping any. */
 const PLAIN_WORDS = /^[\p{L}\p{N}\s]+$/u;
 
 /**
- * Every hashtag is a whole tag. The rest is found as it stands anywhere in name, description and tags; plain words also
- * in any order and place. Nothing in it is a pattern.
+ * Hashtags match whole tags. Other text matches anywhere in name, description and tags; plain words also in any order
+ * and place. There are no patterns.
  */
 function wordConditions(text: string, bind: Bind): string[] {
   const words = text.split(/\s+/).filter((word) => word !== '');

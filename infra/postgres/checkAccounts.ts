@@ -1,4 +1,6 @@
-/** Balances, diem days, usage and limits against the sealed days, the open part of the books and the open holds. */
+/**
+ * Checks balances, diem days, usage and limits against the sealed days, the open part of the ledger and the open holds.
+ */
 
 import { ACCOUNT_RULES, PAGE_PARAMETERS } from './accountInvariants.ts';
 import { BookedSums } from './bookedSums.ts';
@@ -7,13 +9,13 @@ import { type Finding, type Findings, findBroken, inSnapshot, type Read } from '
 import type { SqlClient } from './pool.ts';
 
 export interface OpenBooks {
-  /** What the transfers from the last seal until `summedUntil` come to. */
+  /** Sums of the transfers from the last seal until `summedUntil`. */
   sums: BookedSums;
   /** Unix ms. */
   summedUntil: number;
-  /** The first day that is not sealed; null: none is. */
+  /** First unsealed day; null: no day is sealed. */
   unsealedFrom: string | null;
-  /** All days, not only those that something moved for since the last seal. */
+  /** All days, not only those with transfers since the last seal. */
   full: boolean;
 }
 
@@ -27,7 +29,7 @@ export async function checkAccounts(sql: SqlClient, books: OpenBooks, findings: 
       const from = await firstDay(read, books, ids);
       return { ids, from, findings: await checkPage(read, books, { ids, from }) };
     });
-    // A transfer that was not committed when its slice was summed is in the rows now.
+    // A transfer that was not committed when its slice was summed is visible now.
     if (page.findings.length > 0) {
       findings.add(await inSnapshot(sql, (read) => checkPage(read, withoutSums(books), page)));
     }
@@ -42,7 +44,7 @@ async function accountsAfter(read: Read, after: string): Promise<string[]> {
   return rows.map(({ id }) => String(id));
 }
 
-/** Days before the last seal come again with refunds that were given since. */
+/** Days before the last seal appear again through later refunds. */
 async function firstDay(
   read: Read,
   { sums, summedUntil, unsealedFrom, full }: OpenBooks,
@@ -58,7 +60,7 @@ async function firstDay(
   return days.sort()[0] ?? unsealedFrom;
 }
 
-/** Every transfer since the last seal is read again, in the snapshot of the balances. */
+/** Reads every transfer since the last seal again, in the snapshot of the balances. */
 function withoutSums(books: OpenBooks): OpenBooks {
   const { unsealedFrom } = books;
   const summedUntil = unsealedFrom === null ? Number.NEGATIVE_INFINITY : startOfDay(unsealedFrom);

@@ -1,4 +1,4 @@
-/** The books between two times: the rules of single rows, what the transfers come to, and hashes of the rows. */
+/** The ledger between two times: rules of single rows, sums of transfers, and hashes of rows. */
 import { SLICE_RULES } from './ledgerInvariants.ts';
 import { type Finding, findBroken, type Read, type SnapshotRow } from './ledgerSnapshots.ts';
 import { ARCHIVED_OPERATION_RULES, OPERATION_RULES } from './operationInvariants.ts';
@@ -42,7 +42,7 @@ export function checksOf(
   return [checkOperations, checkRows];
 }
 
-/** What moved for one account and key, in one currency, booked to one day. */
+/** Amount moved for one account and key, in one currency, booked to one day. */
 export interface BookedSum {
   accountId: string;
   keyId: string | null;
@@ -61,7 +61,7 @@ export interface KindSum extends BookedSum {
 export interface HashedRows {
   day: string;
   count: number;
-  /** Sum of the hashes; 0 when none were asked for. */
+  /** Sum of the hashes; 0 when none were requested. */
   hash: bigint;
 }
 

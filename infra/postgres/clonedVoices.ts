@@ -1,4 +1,4 @@
-/** Voices cloned from samples: kept for some days, each for its own account and model. */
+/** Cloned voices, kept for some days, each for its account and model. */
 import type { SqlClient } from './pool.ts';
 
 export interface ClonedVoice {
@@ -6,11 +6,11 @@ export interface ClonedVoice {
   id: string;
   accountId: string;
   modelId: string;
-  /** The service's own name for it. */
+  /** Name of the voice at the service. */
   serviceVoice: string;
 }
 
-/** Of one account at the same time: each can be made in a minute, and none is looked for in a longer list than this. */
+/** Limit per account: each can be created in a minute, and lists stay short. */
 export const MAX_VOICES = 1_000;
 
 export async function keepVoice(
@@ -25,7 +25,7 @@ export async function keepVoice(
   );
 }
 
-/** Whether the account may have another one; of two that come together both may be the last. */
+/** Whether the account may have another voice; of two concurrent requests both may be the last. */
 export async function hasRoomForVoice(sql: SqlClient, accountId: string): Promise<boolean> {
   const { rows } = await sql.query<{ count: number }>(
     `select count(*)::integer as count from (
@@ -35,12 +35,12 @@ export async function hasRoomForVoice(sql: SqlClient, accountId: string): Promis
   return (rows[0]?.count ?? 0) < MAX_VOICES;
 }
 
-/** Of one account and UTC day: the service is paid for each sample that it gets. */
+/** Limit per account and UTC day: the service is paid for each sample. */
 export const MAX_VOICES_PER_DAY = 10;
 
 export type CloningClaim = { isFree: true } | { isFree: false; secondsToNextDay: number };
 
-/** Counts one more of this day, unless that would be one too many. */
+/** Counts one more of this day, unless it exceeds the limit. */
 export async function claimCloning(sql: SqlClient, accountId: string): Promise<CloningClaim> {
   const { rows } = await sql.query<{ claimed: boolean; seconds: number }>(
     `with now as (select (ledger_now() at time zone 'UTC') as at),
@@ -60,7 +60,7 @@ export async function claimCloning(sql: SqlClient, accountId: string): Promise<C
     : { isFree: false, secondsToNextDay: Math.max(1, row?.seconds ?? 1) };
 }
 
-/** Undefined: there is none of this name, it is another account's, or its time is over. */
+/** Undefined: unknown, of another account, or expired. */
 export async function findVoice(
   sql: SqlClient,
   { id, accountId }: Pick<ClonedVoice, 'id' | 'accountId'>,
@@ -73,7 +73,7 @@ export async function findVoice(
   return rows[0];
 }
 
-/** Forgets those whose time is over, a page at a time; the number forgotten. */
+/** Deletes a page of expired voices; returns their number. */
 export async function purgeVoices(sql: SqlClient, limit: number): Promise<number> {
   const { rowCount } = await sql.query(
     `delete from cloned_voices where id in (

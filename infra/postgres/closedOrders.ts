@@ -1,9 +1,9 @@
-/** Orders that can no longer become jobs, whoever still has them in hand. */
+/** Orders that can no longer become jobs. */
 import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
 /**
- * Closes an order for good. Locks the account first, as everything does that could still accept it; what was accepted
- * before is then there to be seen.
+ * Closes an order for good. It locks the account first, as every acceptance does, so that an earlier acceptance is
+ * visible then.
  */
 export async function closeOrder(
   client: SqlClient,
@@ -17,7 +17,7 @@ export async function closeOrder(
   );
 }
 
-/** Forgets orders closed long ago, a page at a time; the number forgotten. */
+/** Deletes a page of orders closed long ago; returns their number. */
 export async function purgeClosedOrders(sql: SqlClient, page: PurgePage): Promise<number> {
   return await purgePage(sql, { table: 'closed_orders', column: 'closed_at' }, page);
 }

@@ -1,4 +1,4 @@
-/** The high-rate way: the holds and resolutions of the same tick go to the database as one statement. */
+/** Ledger for high rates: holds and resolutions of one tick are one statement. */
 import type { ChargeState, LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import { inSpan } from '../telemetry/spans.ts';
 import { ledgerSpan } from '../telemetry/watchLedger.ts';
@@ -19,13 +19,13 @@ import type { Sql } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
 export interface HoldRequest {
-  /** 1 to 195 characters, unique for ever; the later charge has the same id, a charge beyond the hold `<id>:rest`. */
+  /** 1 to 195 characters, unique for ever; the charge has the same id, a charge beyond the hold `<id>:rest`. */
   operationId: string;
   accountId: string;
   keyId: string | null;
-  /** The most that it can cost. */
+  /** Highest possible cost. */
   price: LedgerPrice;
-  /** After it the sweeper gives the hold back. */
+  /** Time after which maintenance releases the hold. */
   ttlMs: number;
   snapshot: PriceSnapshot;
 }
@@ -38,20 +38,20 @@ export type HoldOutcome =
 
 interface ReleaseRequest {
   operationId: string;
-  /** The payer: told, the call goes past the common batches while that account's row is locked. */
+  /** Account of the hold: with it the call leaves the shared batches while the row of that account is locked. */
   accountId?: string;
 }
 
 export interface SettleRequest extends ReleaseRequest {
-  /** The cost. What exceeds the hold is taken by a second operation in the same statement, as far as funds and limits reach. */
+  /** Cost. A second operation in the same statement takes what exceeds the hold, as far as funds and limits reach. */
   price: LedgerPrice;
-  /** What is known only now, e.g. the units: laid over the snapshot of the hold. */
+  /** Details that are known only now, e.g. the units: merged into the snapshot of the hold. */
   snapshot?: Partial<PriceSnapshot>;
-  /** Nobody is to be billed any more: asked while the account's row is locked, for as long as this is false. */
+  /** Whether the bill is given up: polled while the row of the account is locked. */
   isGivenUp?(): boolean;
 }
 
-/** A bill whose hold has ended without it. */
+/** Bill of a hold that has ended without it. */
 interface RestRequest {
   /** The id of the hold. */
   operationId: string;
@@ -62,8 +62,8 @@ interface RestRequest {
 }
 
 /**
- * The first resolution stands: settling a hold that was released or expired returns that, and takes nothing. `parts` are
- * those of the hold and of the operation that took the rest.
+ * The first resolution stands: settling a released or expired hold returns that and takes nothing. `parts` are those of
+ * the hold and of the operation that took the rest.
  */
 type ResolveOutcome =
   | { outcome: 'settled' | 'released' | 'expired'; parts: Part[]; replayed: boolean }
@@ -77,13 +77,13 @@ export interface Ledger {
    * Reserves a price. Throws `unavailable` when the outcome is unknown: repeat with the same operation id, or abandon it.
    */
   hold(request: HoldRequest): Promise<HoldOutcome>;
-  /** Releases a hold of unknown outcome in the background; nobody may settle it any more. */
+  /** Releases a hold of unknown outcome in the background; it must not be settled any more. */
   abandon(hold: Required<ReleaseRequest>): void;
   settle(request: SettleRequest): Promise<SettleOutcome>;
   release(request: ReleaseRequest): Promise<ResolveOutcome>;
-  /** Takes as much of the price as funds and limits allow, once per hold; answers the parts taken. */
+  /** Takes as much of the price as funds and limits allow, once per hold; returns the parts taken. */
   takeRest(request: RestRequest): Promise<Part[]>;
-  /** Ends when the calls under way have ended; the pool stays the caller's. */
+  /** Resolves when the running calls have ended; the caller keeps the pool. */
   close(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 /**
- * What time it is in the database, without asking it: as it said when it was last read, carried on by a clock that nobody
- * sets. The wall clock of this machine may be hours off, and what ends or begins is decided by one clock only.
+ * Estimates the time of the database without a query: its last known time, advanced by a monotonic clock. The wall
+ * clock of this machine may be hours off, and one clock only decides about beginnings and ends.
  */
 export interface DatabaseClock {
-  /** Unix ms; this machine's own clock for as long as nothing was read. */
+  /** Unix ms; the clock of this machine until the first query. */
   now(): number;
-  /** The database has just said that it is this late. */
+  /** Sets the time that the database has just returned. */
   set(at: Date): void;
 }
 

@@ -1,4 +1,4 @@
-/** What a failure of Postgres means: try again, answer "unavailable", or a mistake of ours. */
+/** Meaning of a Postgres error: retry, `unavailable`, or a mistake of ours. */
 import pg from 'pg';
 import { FareboxError } from '../../domain/errors.ts';
 
@@ -8,7 +8,7 @@ import { FareboxError } from '../../domain/errors.ts';
  */
 const RETRYABLE = new Set(['40001', '40P01', '26000']);
 
-/** Classes of states in which the database, not the statement, is at fault. */
+/** SQLSTATE classes in which the database, not the statement, is at fault. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58']);
 /** lock_not_available (lock timeout), read_only_sql_transaction, unable to connect with these credentials. */
 const UNAVAILABLE_STATES = new Set(['55P03', '25006', '28000', '28P01', '3D000']);
@@ -24,7 +24,7 @@ const UNAVAILABLE_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-/** node-postgres reports lost and timed-out connections by words only. */
+/** node-postgres reports lost and timed-out connections by message only. */
 const UNAVAILABLE_WORDS =
   /^(Connection terminated|timeout e|Query read timeout|Client has encountered|Cannot use a pool)/;
 
@@ -45,7 +45,10 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_WORDS.test(error.message);
 }
 
-/** lock_not_available: another transaction held a row for longer than this one waits. Rolled back, the connection is sound. */
+/**
+ * lock_not_available: another transaction held a row for longer than the lock timeout. Rolled back; the connection is
+ * sound.
+ */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '55P03';
 }

@@ -1,6 +1,6 @@
 /**
- * What accounts can spend, read for many calls of a moment together: before a paid call, and
- * for wallets with every answer.
+ * Spendable funds of accounts, read for many concurrent calls together: before a paid call, and for wallets with every
+ * answer.
  */
 import type { Caller } from '../../domain/caller.ts';
 import type { Nano } from '../../domain/money.ts';
@@ -8,27 +8,27 @@ import { createBatcher } from './batcher.ts';
 import type { Sql } from './pool.ts';
 
 export interface Funds {
-  /** Free to spend now, in nano units: posted less held. Nothing where there is no such account. */
+  /** Spendable now, in nano units: posted less held. Zero without such an account. */
   usd: Nano;
   bundled: Nano;
   /** Today's (UTC). */
   diem: Nano;
-  /** Left by the limits of the key and of its parent, the smaller; undefined: no limit. May be negative. */
+  /** Rest of the limits of the key and of its parent, the smaller; undefined: no limit. May be negative. */
   keyUsd: Nano | undefined;
   keyDiem: Nano | undefined;
-  /** `none`: nothing was ever paid in, and there is no row. */
+  /** `none`: there was no top-up, and there is no row. */
   account: 'active' | 'suspended' | 'none';
 }
 
-/** An account, and the key that limits what is spent of it. */
+/** Account, with the key that limits its spending. */
 export type Payer = Pick<Caller, 'accountId' | 'keyId'>;
 
 export interface FundsReader {
-  /** Throws FareboxError `unavailable` when the database does not answer in some seconds. */
+  /** Throws FareboxError `unavailable` when the database does not answer within seconds. */
   read(payer: Payer): Promise<Funds>;
-  /** Gives back what holds of the account that are past their end still keep. False: there is none. */
+  /** Expires due holds of the account. False: there are none. */
   expireDueHolds(accountId: string): Promise<boolean>;
-  /** Ends when the reads under way have ended; the pool stays the caller's. */
+  /** Resolves when the running reads have ended; the caller keeps the pool. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ interface FundsRow {
   status: Funds['account'];
 }
 
-/** The rooms of a key are those that `ledger_admit` computes. */
+/** The rest of a key's limits, computed as in `ledger_admit`. */
 const READ = {
   name: 'funds_read',
   text: `select coalesce(a.usd_posted - a.usd_held, 0) as usd, coalesce(a.bundled_posted - a.bundled_held, 0) as bundled,

@@ -1,9 +1,9 @@
-/** Ends forgotten holds in the user's favour, past those that cannot be ended. */
+/** Expires abandoned holds in the user's favour, and skips those that cannot be ended. */
 import { asLedgerError, isRetryable, isUnavailable } from './failures.ts';
 import type { Sql, SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
-/** A place in the order in which holds are due. */
+/** Position in the order of due holds. */
 export interface DueHold {
   operationId: string;
   /** ISO time to the microsecond. */
@@ -12,7 +12,7 @@ export interface DueHold {
 
 export interface ExpiredHolds {
   expired: number;
-  /** Damaged, or of a damaged account: they stay as they are. */
+  /** Damaged holds, or those of a damaged account: left unchanged. */
   failed: { operationId: string; error: unknown }[];
 }
 
@@ -40,7 +40,7 @@ export async function expireHolds(
   };
 }
 
-/** A statement that failed may still hold its locks when its error is here; the next one of its connection comes after. */
+/** A failed statement may still hold its locks when its error arrives; the next one of its connection runs after. */
 async function onOneConnection<T>(sql: Sql, work: (client: SqlClient) => Promise<T>): Promise<T> {
   const client = await sql.connect();
   let isBroken = true;
@@ -55,7 +55,7 @@ async function onOneConnection<T>(sql: Sql, work: (client: SqlClient) => Promise
   }
 }
 
-/** All in one statement; where it fails, each half by itself, down to the guilty ones. */
+/** All in one statement; if it fails, each half by itself, down to the damaged ones. */
 async function expireEach(sql: SqlClient, operationIds: string[]): Promise<ExpiredHolds> {
   if (operationIds.length === 0) return { expired: 0, failed: [] };
   try {

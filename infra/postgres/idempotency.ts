@@ -3,9 +3,9 @@ import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
 export interface IdempotencyClaim {
   accountId: string;
-  /** Of the API key that asks; null: it has none. */
+  /** API key of the request; null: none. */
   keyId: string | null;
-  /** Only what this key and its children ordered may be told; null: all of the account. */
+  /** Only orders of this key and its children are visible; null: all of the account. */
   visibleTo: string | null;
   key: string;
   route: string;
@@ -25,7 +25,7 @@ function isVisibleTo(parameter: string): string {
     or exists (select from api_keys k where k.id = key_id and k.parent_id = ${parameter})`;
 }
 
-/** Claims a key, or tells what it stands for. A concurrent twin waits for the row and then reads it. */
+/** Claims a key, or returns what it stands for. A concurrent request waits for the row and then reads it. */
 export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
   const inserted = await sql.query(
     `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id, key_id)
@@ -39,14 +39,14 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
     [claim.accountId, claim.key, claim.route, claim.bodySha256, claim.visibleTo],
   );
   const row = rows[0];
-  // Purged between the two statements: the claim is new after all.
+  // Deleted between the two statements: the claim is new after all.
   if (!row) return claimIdempotencyKey(sql, claim);
   if (!row.visible) return { outcome: 'foreign' };
   if (!row.same) return { outcome: 'mismatch' };
   return { outcome: 'known', queueId: row.queue_id };
 }
 
-/** After a refusal the key may stand for another attempt: swaps the queue_id unless somebody else did. */
+/** After a refusal the key may stand for another attempt: replaces the queue_id unless another request did. */
 export async function renewIdempotencyKey(
   sql: SqlClient,
   claim: { accountId: string; key: string; fromQueueId: string; toQueueId: string },
@@ -59,7 +59,7 @@ export async function renewIdempotencyKey(
   return await findClaimedOrder(sql, { ...claim, visibleTo: null });
 }
 
-/** The queue_id that a key stands for, where it may be told. */
+/** queue_id of a key, if it is visible. */
 export async function findClaimedOrder(
   sql: SqlClient,
   { accountId, key, visibleTo }: Pick<IdempotencyClaim, 'accountId' | 'key' | 'visibleTo'>,
@@ -71,7 +71,7 @@ export async function findClaimedOrder(
   return rows[0]?.queue_id;
 }
 
-/** Forgets keys older than their 24 hours, a page at a time; the number forgotten. */
+/** Deletes a page of keys older than 24 hours; returns their number. */
 export async function purgeIdempotencyKeys(sql: SqlClient, page: PurgePage): Promise<number> {
   return await purgePage(sql, { table: 'idempotency_keys', column: 'created_at' }, page);
 }

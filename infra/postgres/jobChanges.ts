@@ -1,22 +1,22 @@
-/** What happened to a job, numbered in the order of the commits (append_job_change). */
+/** Changes of a job, numbered in the order of the commits (append_job_change). */
 import type { JobState, TimelineEvent } from '../../domain/jobs.ts';
 import type { Part } from '../../domain/ledger.ts';
 import { partsOf, type RawParts } from './jobMoney.ts';
 import type { SqlClient } from './pool.ts';
 
-/** Its payload is the queue_id of the job that changed. */
+/** Channel whose payload is the queue_id of the changed job. */
 export const JOB_CHANNEL = 'farebox_jobs';
 
 /**
- * Tells the listeners of a job that ended: its refund announces nothing by itself, as its transaction holds the lock of the
- * account. An announcement that is lost costs them a moment.
+ * Notifies the listeners of an ended job: the refund itself notifies nobody, as its transaction holds the lock of the
+ * account. A lost notification costs a moment.
  */
 export async function announceJob(sql: SqlClient, queueId: string): Promise<void> {
   await sql.query('select pg_notify($1, $2)', [JOB_CHANNEL, queueId]);
 }
 
 interface EventNumber {
-  /** From 1, without a gap that would ever be filled. */
+  /** From 1, without gaps that are filled later. */
   seq: number;
   at: Date;
 }
@@ -42,7 +42,7 @@ interface RawChange extends RawParts {
   detail: string | null;
 }
 
-/** All changes above a number, in order: at most some hundred and twenty in the life of a job. */
+/** All changes above a number, in order: at most about 120 in the life of a job. */
 export async function readChanges(
   sql: SqlClient,
   { queueId, after }: { queueId: string; after: number },
@@ -62,7 +62,7 @@ export async function readChanges(
 
 function toChange(raw: RawChange): JobChange {
   const { seq, at, kind, value } = raw;
-  // The checks of the tables that these words come from are the lists of domain/jobs.ts.
+  // The table checks of these names are the lists of domain/jobs.ts.
   if (kind === 'state') return { seq, at, kind, state: value as JobState };
   if (kind === 'progress') return { seq, at, kind, progress: Number(value) };
   const { ledger_id: ledgerId, detail } = raw;

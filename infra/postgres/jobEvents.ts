@@ -1,4 +1,4 @@
-/** The timeline of a job: what happened to it and when, each thing once. */
+/** Timeline of a job: events with their times, each once. */
 import type { TimelineEvent } from '../../domain/jobs.ts';
 import type { Part } from '../../domain/ledger.ts';
 import { partsOf, type RawParts } from './jobMoney.ts';
@@ -11,7 +11,7 @@ export interface NewEvent {
   detail?: string;
 }
 
-/** Adds to a job's timeline; each event is kept once, with the time of its first telling. */
+/** Adds to a job's timeline; each event is kept once, with its first time. */
 export async function recordEvents(sql: SqlClient, queueId: string, events: NewEvent[]): Promise<void> {
   await sql.query(
     `insert into job_events (queue_id, event, at, ledger_id, detail)
@@ -37,7 +37,7 @@ export interface RecordedEvent {
   at: Date;
   ledgerId: string | null;
   detail: string | null;
-  /** What the transfer that the event made took or gave back; none for events without one. */
+  /** Amount of the transfer of the event; none for events without one. */
   amounts: Part[];
 }
 

@@ -1,4 +1,4 @@
-/** The jobs of an account by what they are, page by page. */
+/** Lists the jobs of an account with filters, by pages. */
 import { JOB_KINDS, JOB_STATES } from '../../domain/jobs.ts';
 import { JOB_COLUMNS, type JobRow, type RawJob, toJob } from './jobs.ts';
 import type { SqlClient } from './pool.ts';
@@ -9,7 +9,7 @@ export interface JobPlace {
 }
 
 export interface JobFilters {
-  /** Undefined: whatever it is. */
+  /** Undefined: no filter. */
   kinds?: readonly string[] | undefined;
   models?: readonly string[] | undefined;
   states?: readonly string[] | undefined;
@@ -24,7 +24,7 @@ export interface JobPage extends JobFilters {
   /** Only the jobs of this key and of its children; null: all of the account. */
   visibleTo: string | null;
   limit: number;
-  /** The last one seen. */
+  /** Last job of the previous page. */
   from?: JobPlace | undefined;
 }
 
@@ -32,8 +32,8 @@ const MIN_ID = '00000000-0000-0000-0000-000000000000';
 const MAX_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * Reads, of each combination of what is asked for, the first rows from an index that has them in this order, and of those
- * the first: as much for an account with a million jobs as for one with a hundred.
+ * For each combination of filters reads the first rows from an index in this order, and takes the first of all: the
+ * cost is the same for an account with a million jobs.
  */
 export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[]> {
   const { order, from, visibleTo } = page;
@@ -59,7 +59,7 @@ export async function listJobsBy(sql: SqlClient, page: JobPage): Promise<JobRow[
 
 const KEYS = 'select id from api_keys where id = $7::uuid or parent_id = $7';
 const COMBINATIONS = 'unnest($8::text[]) as k (kind) cross join unnest($9::text[]) as s (state)';
-/** The key is in the indexes of both combinations: rows of others are passed over without being read. */
+/** Both indexes have the key: rows of other keys are skipped without being read. */
 const SAME = `and kind = k.kind and state = s.state and ($7::uuid is null or key_id = any (array(${KEYS})))`;
 
 const TEXTS: Record<'all' | 'keys' | 'kinds' | 'models', (order: 'asc' | 'desc') => string> = {
@@ -75,7 +75,7 @@ const TEXTS: Record<'all' | 'keys' | 'kinds' | 'models', (order: 'asc' | 'desc')
     ),
 };
 
-/** From one stretch of one index. */
+/** Rows from one range of one index. */
 function places(conditions: string, order: 'asc' | 'desc'): string {
   const beyond = order === 'asc' ? '>' : '<';
   return `select created_at, queue_id from jobs

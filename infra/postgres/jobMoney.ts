@@ -1,15 +1,15 @@
-/** What jobs took and gave back, per currency, as the ledger has it. */
+/** Charges and refunds of jobs, per currency, from the ledger. */
 import type { Part } from '../../domain/ledger.ts';
 import type { SqlClient } from './pool.ts';
 
-/** Columns of an operation; null where there is none, or where it is not decided yet. */
+/** Columns of an operation; null without one, or while it is undecided. */
 export interface RawParts {
   diem: string | null;
   bundled: string | null;
   usd: string | null;
 }
 
-/** In the order in which they are spent; a currency that nothing was taken from is left out. */
+/** In spending order; unused currencies are left out. */
 export function partsOf(raw: RawParts): Part[] {
   const currencies = ['diem', 'bundled', 'usd'] as const;
   return currencies
@@ -22,7 +22,7 @@ export interface JobMoney {
   refunded: Part[];
 }
 
-/** Of the jobs of one page, in one statement; a job's operations have its queue_id. */
+/** For the jobs of one page, in one statement; operations of a job have its queue_id. */
 export async function moneyOfJobs(
   sql: SqlClient,
   queueIds: readonly string[],

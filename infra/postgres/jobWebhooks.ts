@@ -1,4 +1,4 @@
-/** Where the events of jobs go: a user's URL, kept here and nowhere else. */
+/** Webhook URLs of jobs, which are kept only here. */
 import type { WebhookEvent } from '../../domain/webhooks.ts';
 import { NO_JOB } from './jobs.ts';
 import type { PurgePage, SqlClient } from './pool.ts';
@@ -10,7 +10,7 @@ export interface JobWebhook {
   events: readonly WebhookEvent[];
 }
 
-/** Written ahead of the order; the same order again changes nothing. */
+/** Written before the order; idempotent. */
 export async function keepWebhook(sql: SqlClient, webhook: JobWebhook): Promise<void> {
   await sql.query({
     name: 'keep-webhook',
@@ -20,7 +20,7 @@ export async function keepWebhook(sql: SqlClient, webhook: JobWebhook): Promise<
   });
 }
 
-/** An order that came to nothing has nothing to tell; one that became a job keeps its row. */
+/** Removes the webhook of a refused order; one that became a job keeps its row. */
 export async function dropWebhook(sql: SqlClient, queueId: string): Promise<void> {
   await sql.query(
     'delete from job_webhooks where queue_id = $1 and not exists (select from jobs where queue_id = $1)',
@@ -28,7 +28,7 @@ export async function dropWebhook(sql: SqlClient, queueId: string): Promise<void
   );
 }
 
-/** Forgets URLs with everything that was told there, a page at a time, once their job has ended that long ago. */
+/** Deletes a page of URLs with their deliveries, for jobs that ended long ago. */
 export async function purgeWebhooks(sql: SqlClient, page: PurgePage): Promise<number> {
   const { rowCount } = await sql.query(
     `with past as (select clock_timestamp() - $1 * interval '1 millisecond' as before)
@@ -45,13 +45,13 @@ export interface UntoldEvent {
   queueId: string;
   accountId: string;
   event: WebhookEvent;
-  /** When the webhook was ordered, as the database prints it. */
+  /** Time of the order, as the database prints it. */
   orderedAt: string;
 }
 
 /**
- * One page, oldest orders first, behind `after`: events that happened and that nobody has begun to tell: those of a job whose workflow was lost. `withinMs` bounds how far
- * back orders are looked at, `graceMs` leaves the workflow time to do it itself.
+ * One page, oldest orders first, after `after`: events without a delivery, for jobs whose workflow was lost. `withinMs`
+ * bounds the age of the orders, `graceMs` leaves the workflow time to deliver.
  */
 export async function unsentEvents(
   sql: SqlClient,

@@ -1,4 +1,4 @@
-/** The rows of jobs and their timelines: every statement is a step of a job and does nothing the second time. */
+/** Rows of jobs and their timelines: every statement is a step of a job, and idempotent. */
 import { type JobState, predecessors } from '../../domain/jobs.ts';
 import { eventColumns, type NewEvent } from './jobEvents.ts';
 import type { SqlClient } from './pool.ts';
@@ -12,7 +12,7 @@ export interface JobRow {
   provider: string;
   state: JobState;
   requestId: string;
-  /** Null where the order has no length: words by the character. */
+  /** Null when the order has no length: text by the character. */
   durationSeconds: number | null;
   priceUsdNano: bigint;
   chargeId: string;
@@ -25,7 +25,7 @@ export interface JobRow {
   failureCode: string | null;
   failureMessage: string | null;
   suggestedPrompt: string | null;
-  /** Percent; null while the provider says nothing. */
+  /** Percent; null while the provider reports none. */
   progress: number | null;
   createdAt: Date;
   storedAt: Date | null;
@@ -59,8 +59,8 @@ export function toJob(raw: RawJob): JobRow {
 }
 
 /**
- * A job of this account; another account's job is as unknown as a missing one. With `visibleTo` so is every job but those of
- * that key and of its children.
+ * A job of this account; jobs of other accounts are unknown. With `visibleTo` only jobs of that key and its children
+ * are known.
  */
 export async function findJob(
   sql: SqlClient,
@@ -76,8 +76,8 @@ export async function findJob(
 }
 
 /**
- * The job that a response is to call accepted although its workflow did not say so just now; undefined where there is none.
- * From then on the workflow does not withdraw it. One that was withdrawn before is returned as it ended.
+ * The job that a response may call accepted although its workflow did not answer; undefined if there is none. From then
+ * on the workflow does not withdraw it. A job that was withdrawn before is returned as it ended.
  */
 export async function confirmAcceptance(
   sql: SqlClient,
@@ -91,13 +91,13 @@ export async function confirmAcceptance(
   return await findJob(sql, job);
 }
 
-/** The job for the workers and the operator, who work for every account. */
+/** Reads a job for workers and operators, for every account. */
 export async function readJob(sql: SqlClient, queueId: string): Promise<JobRow | undefined> {
   const { rows } = await sql.query<RawJob>(`select ${JOB_COLUMNS} from jobs where queue_id = $1`, [queueId]);
   return rows[0] && toJob(rows[0]);
 }
 
-/** The operator's view: jobs newest first, of one account or, with `accountId` left out, of all. */
+/** For operators: jobs, newest first, of one account or, without `accountId`, of all. */
 export async function listJobs(
   sql: SqlClient,
   page: { accountId?: string; limit: number },
@@ -123,13 +123,13 @@ export interface NewJob {
   priceUsdNano: bigint;
   chargeId: string;
   deadlineMs: number;
-  /** Unix ms: past it, by the database clock, there is no new job any more. */
+  /** Unix ms by the database clock, after which no job is inserted. */
   acceptBy: number;
 }
 
 /**
- * Inserts the row of a job whose charge is part of the same transaction, with the timeline so far; false when it is there
- * already, or when it comes too late: past its time, or after its order was closed.
+ * Inserts the row of a job in the transaction of its charge, with the timeline so far. False when it exists already, or
+ * is too late: past its time, or after its order was closed.
  */
 export async function insertJob(sql: SqlClient, job: NewJob, events: NewEvent[]): Promise<boolean> {
   const { rows } = await sql.query({
@@ -173,13 +173,13 @@ export interface JobOutput {
   sizeBytes: number;
   sha256: string;
   seconds: number | null;
-  /** How long it is kept when nobody completes the job. */
+  /** Retention when the client does not complete the job. */
   retentionMs: number;
-  /** What the provider calls it, for the timeline. */
+  /** Id at the provider, for the timeline. */
   providerReference?: string;
 }
 
-/** Moves a running job to `stored`. False: it was ended meanwhile, and the output belongs to nobody. */
+/** Moves a running job to `stored`. False: it was ended meanwhile, and the output is not wanted. */
 export async function recordStored(sql: SqlClient, queueId: string, output: JobOutput): Promise<boolean> {
   const { rows } = await sql.query({
     name: 'record-stored',
@@ -210,7 +210,10 @@ export async function recordStored(sql: SqlClient, queueId: string, output: JobO
   return rows.length === 1;
 }
 
-/** Ends a running job without an output, with its refund, in the caller's transaction; the row it left otherwise. */
+/**
+ * Ends a running job without an output, with its refund, in the caller's transaction; returns the existing row
+ * otherwise.
+ */
 export async function recordEnded(
   sql: SqlClient,
   queueId: string,
@@ -232,7 +235,7 @@ export async function recordEnded(
   return rowCount === 1;
 }
 
-/** The output is gone from storage; the model of the job, unless it is known already. */
+/** Records that the output is deleted; returns the model of the job, unless it was recorded already. */
 export async function recordRemoved(
   sql: SqlClient,
   queueId: string,
@@ -252,12 +255,12 @@ export interface LockedJob {
   modelId: string;
   provider: string;
   priceUsdNano: bigint;
-  /** Its provider may have accepted the order. */
+  /** The provider may have accepted the order. */
   isAsked: boolean;
   operation: { [key: string]: string | number | boolean } | null;
   outputKey: string | null;
   refundId: string | null;
-  /** A response said that it stands, without its workflow. */
+  /** A response said that it stands, without an answer of its workflow. */
   isAcceptanceSent: boolean;
 }
 
@@ -286,7 +289,7 @@ export async function executionP80Ms(sql: SqlClient, modelId: string): Promise<n
   return p80 === null || p80 === undefined ? undefined : Math.round(p80);
 }
 
-/** The client is done with media that no workflow looks after any more: the upkeep finds it next time. */
+/** Marks media without a workflow for the next maintenance. */
 export async function releaseMedia(sql: SqlClient, queueId: string): Promise<void> {
   await sql.query(`update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`, [
     queueId,
@@ -294,20 +297,20 @@ export async function releaseMedia(sql: SqlClient, queueId: string): Promise<voi
 }
 
 const DUE = {
-  /** Past their deadline without an output. */
+  /** Jobs past their deadline without an output. */
   unfinished: { states: "state in ('accepted', 'submitted')", at: 'deadline_at' },
-  /** Stored media past their retention. */
+  /** Jobs with stored media past their retention. */
   stored: { states: "state = 'stored'", at: 'media_expires_at' },
 } as const;
 
 export interface DueJob {
   queueId: string;
   state: JobState;
-  /** Since when it is due, as the database prints it: a Date would lose the microseconds that order the rows. */
+  /** Time since when it is due, as the database prints it: a Date would lose the microseconds that order the rows. */
   at: string;
 }
 
-/** One page of the jobs that are due by a margin, the longest due first, behind `after`. */
+/** One page of the jobs that are overdue by a margin, the longest first, after `after`. */
 export async function dueJobs(
   sql: SqlClient,
   page: { due: keyof typeof DUE; graceMs: number; limit: number; after: DueJob | undefined },
@@ -326,7 +329,7 @@ export async function dueJobs(
 /** Before every other id. */
 export const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
-/** Of these ids, the ones whose job still needs its objects: running, or stored and not yet removed. */
+/** Of these ids, those whose job still needs its objects: running, or stored and not yet removed. */
 export async function liveJobs(sql: SqlClient, queueIds: string[]): Promise<Map<string, JobState>> {
   const { rows } = await sql.query<{ queue_id: string; state: JobState }>(
     `select queue_id, state from jobs

@@ -1,6 +1,6 @@
 /**
- * What is done to the keys of an account, each act in one transaction with its row of the audit trail, under the lock of
- * the account's row: so the counts that bound creations are exact, however many processes create at once.
+ * Acts on the keys of an account, each in one transaction with its row of the audit trail, under the lock of the
+ * account's row: the counts that limit creations are exact with any number of processes.
  */
 import type pg from 'pg';
 import type { ModelPrivacy } from '../../domain/caller.ts';
@@ -27,7 +27,7 @@ import { inTransaction } from './pool.ts';
 
 const MAX_ACTIVE_KEYS = 500;
 const MAX_CREATIONS_A_MINUTE = 20;
-/** Replaced secrets of one key that still work. */
+/** Limit of valid replaced secrets of one key. */
 const MAX_OVERLAPS = 10;
 
 export interface KeyAct {
@@ -38,8 +38,8 @@ export interface KeyAct {
 }
 
 /**
- * Makes a key. Throws `rate_limited` for the 21st in a minute (the operator's do not count), and `invalid_request` when
- * the account has 500 active keys, or none that could be the parent.
+ * Creates a key. Throws `rate_limited` for the 21st in a minute (the operator's do not count), and `invalid_request`
+ * when the account has 500 active keys, or no such parent.
  */
 export async function makeKey(
   pool: pg.Pool,
@@ -61,7 +61,7 @@ export async function makeKey(
   });
 }
 
-/** Models are fixed when a key is made: one that its parent may not call could never be called. */
+/** Models of a key are fixed: one that its parent may not call could never be called. */
 async function checkParent(
   client: pg.PoolClient,
   { accountId, keyId, models }: Pick<NewKey, 'accountId' | 'models'> & { keyId: string },
@@ -81,14 +81,14 @@ function refusedField(field: string, words: string): FareboxError {
 
 export interface KeyPatch {
   description?: string | undefined;
-  /** Members left out stay as they are. */
+  /** Absent members stay unchanged. */
   limits?: { [Currency in keyof KeyLimits]?: KeyLimits[Currency] | undefined } | undefined;
   limitPeriod?: LimitPeriod | undefined;
   modelPrivacy?: ModelPrivacy | undefined;
   expiresAt?: Date | null | undefined;
 }
 
-/** Changes an active key; undefined when the account has none with this id. What changes nothing is no act. */
+/** Changes an active key; undefined when the account has none with this id. A change without an effect is no act. */
 export async function changeKey(pool: pg.Pool, act: KeyAct, patch: KeyPatch): Promise<KeyRecord | undefined> {
   return await administer(pool, act.accountId, async (client) => {
     const before = await lockActiveKey(client, act);
@@ -134,15 +134,16 @@ const DEFAULT_OVERLAP_SECONDS = { ADMIN: 0, INFERENCE: 3_600 } as const;
 
 export interface KeyRotation {
   record: KeyRecord;
-  /** In this answer and nowhere else, ever. */
+  /** Only in this answer, never again. */
   secret: string;
-  /** Null: the replaced secret stopped working at once. */
+  /** Null: the replaced secret became invalid at once. */
   previousWorksUntil: Date | null;
 }
 
 /**
- * Gives an active key a new secret; the present one, and those replaced before it, work for `overlapSeconds` more at
- * most: left out, an hour, and not at all for an ADMIN key, whose old secret could undo the rotation. Undefined when the account has no such key; `invalid_request` when too many replaced secrets would work.
+ * Gives an active key a new secret. Earlier secrets stay valid for at most `overlapSeconds`: by default an hour, and 0
+ * for an ADMIN key, whose old secret could undo the rotation. Undefined when the account has no such key;
+ * `invalid_request` when too many replaced secrets would be valid.
  */
 export async function rotateKey(
   pool: pg.Pool,
@@ -165,7 +166,7 @@ export async function rotateKey(
   });
 }
 
-/** Until when the present secret works once it is replaced. The update of the key that follows tells all processes. */
+/** Time until which a replaced secret is valid. The following update of the key notifies all processes. */
 async function replaceSecret(
   client: pg.PoolClient,
   key: KeyRecord,
@@ -196,7 +197,7 @@ async function replaceSecret(
   return rows[0]?.works_until ?? null;
 }
 
-/** Ends an active key for good, and so its children; undefined when the account has none with this id. */
+/** Revokes an active key with its children; undefined when the account has none with this id. */
 export async function endKey(pool: pg.Pool, act: KeyAct): Promise<KeyRecord | undefined> {
   return await administer(pool, act.accountId, async (client) => {
     if (!(await lockActiveKey(client, act))) return undefined;
@@ -204,7 +205,7 @@ export async function endKey(pool: pg.Pool, act: KeyAct): Promise<KeyRecord | un
   });
 }
 
-/** The operator's way: any key, expired ones too. A second call returns the first one's record and is no act. */
+/** For operators: any key, also expired ones. A second call returns the first record and is no act. */
 export async function endAnyKey(pool: pg.Pool, keyId: string): Promise<KeyRecord | undefined> {
   const text = `select ${KEY_COLUMNS} from api_keys where id = $1`;
   const { rows } = await pool.query<KeyRow>(text, [keyId]);
@@ -224,7 +225,7 @@ async function revoke(client: pg.PoolClient, act: KeyAct): Promise<KeyRecord | u
   return record;
 }
 
-/** Whoever waits here goes on with a fresh snapshot, in which the acts before it can be counted. */
+/** A waiting transaction continues with a new snapshot, which has the acts before it. */
 async function administer<T>(
   pool: pg.Pool,
   accountId: string,
@@ -251,7 +252,7 @@ async function lockActiveKey(
   return rows[0] && toKeyRecord(rows[0]);
 }
 
-/** A wallet makes keys without being one: of its account, all of them count. */
+/** A wallet creates keys without a key: all keys of its account count. */
 async function boundCreations(client: pg.PoolClient, accountId: string, all: boolean): Promise<void> {
   const { rows } = await client.query<{ made: number; seconds: number | null }>(
     `select count(*)::int as made,
@@ -301,7 +302,7 @@ function keyFacts(record: KeyRecord): Facts {
   };
 }
 
-/** All that a key was made with. */
+/** All terms of a new key. */
 function newKeyFacts(record: KeyRecord): Facts {
   const { keyType: apiKeyType, models, parentId } = record;
   return { apiKeyType, ...keyFacts(record), models, ...(parentId !== null && { parentId }) };
@@ -309,7 +310,7 @@ function newKeyFacts(record: KeyRecord): Facts {
 
 type KeyChanges = Record<string, { from: unknown; to: unknown }>;
 
-/** The fields that differ, each with both values. */
+/** Changed fields with both values. */
 function keyChanges(before: KeyRecord, after: KeyRecord): KeyChanges {
   const old = keyFacts(before);
   const changed = Object.entries(keyFacts(after)).filter(([field, value]) => value !== old[field]);

@@ -1,5 +1,5 @@
 /**
- * The channel on which every change of a key or of an account's status is told, from whichever process or person makes it
+ * Channel with a notification of every change of a key or of an account's status, by any process or person
  * (infra/postgres/functions/accounts/notify_key_change.sql).
  */
 import type { Channel } from './listener.ts';

@@ -1,6 +1,6 @@
 /**
- * Active keys with what they spent: sums of the ledger's days per key, charges less refunds, bundled credit as usd. A
- * parent's days count what its children spent.
+ * Active keys with their spending: sums of the ledger's days per key, charges less refunds, bundled credit as usd. Days
+ * of a parent include its children.
  */
 import type { Nano } from '../../domain/money.ts';
 import { IS_ACTIVE, KEY_COLUMNS, type KeyRecord, type KeyRow, toKeyRecord } from './keys.ts';
@@ -15,7 +15,7 @@ export interface KeySpending {
 export interface KeyWithUsage extends KeyRecord {
   /** Today (UTC) and the six days before it. */
   sevenDays: KeySpending;
-  /** What counts towards the key's limit now. */
+  /** Spending that counts towards the limit of the key now. */
   period: KeySpending;
 }
 
@@ -26,7 +26,7 @@ interface KeyUsageRow extends KeyRow {
   diem_period: string;
 }
 
-/** Keys of an account that are neither revoked nor expired, nor their parents, newest first; with `keyId` that one or none. */
+/** Keys of an account that are valid, with valid parents, newest first; with `keyId` only that one. */
 export async function activeKeys(
   sql: SqlClient,
   which: { accountId: string; keyId?: string },

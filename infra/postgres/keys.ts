@@ -1,9 +1,9 @@
 /**
- * API keys. The secret is shown once and stored as its SHA-256: 256 random bits need no slower hash. Whatever changes
- * what a key may do is announced to all processes by a trigger (notify_key_change), in the same commit.
+ * API keys. The secret is shown once and stored as its SHA-256: 256 random bits need no slower hash. A trigger notifies
+ * all processes of every change of a key, in the same commit (notify_key_change).
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { type KeyTerms, type KeyType, type ModelPrivacy, intersectKeyTerms } from '../../domain/caller.ts';
+import { intersectKeyTerms, type KeyTerms, type KeyType, type ModelPrivacy } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatSecret } from '../../domain/keySecret.ts';
 import type { LimitPeriod } from '../../domain/ledger.ts';
@@ -20,7 +20,7 @@ export interface KeyLimits {
 export interface KeyRecord {
   id: string;
   accountId: string;
-  /** The key whose child it is: both keys' limits and terms hold for it. Null for most. */
+  /** Parent key: limits and terms of both hold. Null for most. */
   parentId: string | null;
   keyType: KeyType;
   description: string;
@@ -28,7 +28,7 @@ export interface KeyRecord {
   limits: KeyLimits;
   limitPeriod: LimitPeriod;
   modelPrivacy: ModelPrivacy;
-  /** Ids of the only models that it may call; null: all that its privacy setting allows. */
+  /** Ids of the models that it may call; null: all that its privacy setting allows. */
   models: string[] | null;
   createdAt: Date;
   expiresAt: Date | null;
@@ -39,7 +39,7 @@ export interface KeyRecord {
 export interface NewKey {
   accountId: string;
   keyType: KeyType;
-  /** Of the same account and no child itself; the new key is an INFERENCE key. */
+  /** A key of the same account without a parent; the new key is an INFERENCE key. */
   parentId?: string | null;
   /** At most 64 characters. */
   description?: string;
@@ -48,7 +48,7 @@ export interface NewKey {
   modelPrivacy?: ModelPrivacy;
   models?: readonly string[] | null;
   expiresAt?: Date | null;
-  /** The key with which it is made; left out: the operator makes it. */
+  /** Key that creates it; default: the operator. */
   createdBy?: string;
 }
 
@@ -68,17 +68,17 @@ export const KEY_COLUMNS = `id, account_id as "accountId", parent_id as "parentI
   model_privacy as "modelPrivacy", models, created_at as "createdAt", expires_at as "expiresAt",
   last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
 
-/** Of `api_keys k`: neither it nor its parent is revoked or expired. */
+/** Condition on `api_keys k`: neither it nor its parent is revoked or expired. */
 export const IS_ACTIVE = `k.revoked_at is null and (k.expires_at is null or k.expires_at > (select ledger_now()))
   and not exists (select from api_keys p
     where p.id = k.parent_id and (p.revoked_at is not null or p.expires_at <= (select ledger_now())))`;
 
-/** The form in which a secret is stored and looked up. */
+/** Stored form of a secret. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** Makes a key; the secret is in this answer and nowhere else, ever. */
+/** Creates a key; its secret is only in this answer. */
 export async function createKey(
   sql: SqlClient,
   request: NewKey,
@@ -115,7 +115,7 @@ export function newSecret(keyType: KeyType): string {
   return formatSecret(keyType, randomBytes(32));
 }
 
-/** The highest limit that the ledger can hold a key to; more than any account can ever have. */
+/** Highest limit that the ledger can enforce; more than any account can have. */
 const MAX_LIMIT: Nano = 2n ** 63n - 1n;
 
 /** Values of limit_usd, limit_diem, limit_vcu, stated_usd, stated_diem and stated_vcu. */
@@ -128,7 +128,7 @@ export function limitColumns({ usd, diem, vcu }: KeyLimits): (string | null)[] {
   ];
 }
 
-/** Keys of an account that were not revoked, nor their parents, newest first, at most `limit` (1,000 by default). */
+/** Unrevoked keys of an account with unrevoked parents, newest first, at most `limit` (1,000 by default). */
 export async function listKeys(sql: SqlClient, accountId: string, limit = 1_000): Promise<KeyRecord[]> {
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_list',
@@ -140,7 +140,7 @@ export async function listKeys(sql: SqlClient, accountId: string, limit = 1_000)
   return rows.map(toKeyRecord);
 }
 
-/** Ends a key for good. Undefined when there is no such key; a second call returns the first one's record. */
+/** Revokes a key. Undefined when there is no such key; a second call returns the first record. */
 export async function revokeKey(sql: SqlClient, keyId: string): Promise<KeyRecord | undefined> {
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_revoke',
@@ -150,17 +150,17 @@ export async function revokeKey(sql: SqlClient, keyId: string): Promise<KeyRecor
   return rows[0] && toKeyRecord(rows[0]);
 }
 
-/** What authentication needs to know about a key, whatever its state. */
+/** Data of a key for authentication, whatever its state. */
 export interface FoundKey extends KeyTerms {
   keyId: string;
   accountId: string;
   keyType: KeyType;
-  /** When this secret stops working: at the expiry of the key or of its parent, or when a rotation has replaced it. */
+  /** Time at which this secret becomes invalid: the expiry of the key or of its parent, or the end of a rotation. */
   expiresAt: Date | null;
-  /** It, or its parent. */
+  /** Revoked: the key or its parent. */
   revoked: boolean;
   accountActive: boolean;
-  /** When that was so, by the database's clock. */
+  /** Time of the read, by the database's clock. */
   readAt: Date;
 }
 
@@ -180,7 +180,7 @@ interface FoundRow {
   parent_revoked_at: Date | null;
 }
 
-/** One lookup by unique index, and a second one only for a secret that is no key's present one. */
+/** One lookup by unique index, and a second one only for a secret that is not the present one of a key. */
 export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<FoundKey | undefined> {
   const rows = await runLedgerStatement<FoundRow>(sql, {
     name: 'key_find',
@@ -211,7 +211,7 @@ export async function findKey(sql: SqlClient, secretHash: Buffer): Promise<Found
   );
 }
 
-/** Whether a key that was accepted before still would be: for answers that go on for long. */
+/** Whether an accepted key is still valid: for long answers. */
 export async function isKeyActive(sql: SqlClient, keyId: string): Promise<boolean> {
   const rows = await runLedgerStatement<object>(sql, {
     name: 'key_stands',
@@ -231,8 +231,8 @@ function termsOf(row: FoundRow): KeyTerms {
 }
 
 /**
- * Notes when keys were last used; a time older than the noted one changes nothing. Rows are locked in the order of their
- * ids, so that processes that note the same keys do not wait for each other in a circle.
+ * Records when keys were last used; an older time changes nothing. Rows are locked in the order of their ids, so that
+ * processes do not deadlock.
  */
 export async function noteKeyUse(sql: SqlClient, uses: ReadonlyMap<string, Date>): Promise<void> {
   await runLedgerStatement(sql, {

@@ -33,15 +33,15 @@ export interface Charge {
 }
 
 export type ChargeOutcome =
-  /** `parts` in the order in which they were taken; none when the price is zero. `chargeId` is what a refund names. */
+  /** `parts` in spending order; none when the price is zero. `chargeId` identifies the charge for a refund. */
   | { outcome: 'charged'; chargeId: string; parts: Part[]; replayed: boolean }
   | { outcome: 'insufficient' }
   /** The account could pay, but the key's limit in this currency does not allow it. */
   | { outcome: 'key_limit'; currency: 'usd' | 'diem' };
 
 /**
- * Takes a price at once, in one statement. Throws `conflict` when the operation id already names a hold or another
- * account's charge, `internal` for a key of another account, `unavailable` without a database.
+ * Charges a price in one statement. Throws `conflict` when the operation id already names a hold or another account's
+ * charge, `internal` for a key of another account, `unavailable` without a database.
  */
 export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOutcome> {
   checkRequest(request);
@@ -60,7 +60,7 @@ export async function charge(sql: SqlClient, request: Charge): Promise<ChargeOut
 }
 
 export interface Refund {
-  /** The refund's own id, derived from the charge's so that a retry is the same refund. */
+  /** Id of the refund, derived from that of the charge so that a retry is the same refund. */
   operationId: string;
   chargeOperationId: string;
   /** For the record: shown with the entry. */
@@ -72,11 +72,11 @@ export interface Refund {
 export type RefundOutcome =
   /** A second refund of the same charge returns the first one's id and parts. */
   | { outcome: 'refunded'; refundId: string; parts: Part[]; replayed: boolean }
-  /** Nothing was charged under that id, or it is only held: release it instead. */
+  /** No charge under that id, or only a hold: release it instead. */
   | { outcome: 'no_charge' };
 
 /**
- * Undoes a charge with what was taken beyond its hold, at most once and at most its amount, into the same currencies and the
+ * Refunds a charge with the part beyond its hold, at most once and at most its amount, into the same currencies and the
  * charge's period.
  */
 export async function refund(sql: SqlClient, request: Refund): Promise<RefundOutcome> {
@@ -104,8 +104,8 @@ export interface Withdrawal {
 }
 
 /**
- * Releases a hold and refunds what was billed for it, in one statement. A bill that was sent before and is written after it
- * takes nothing.
+ * Releases a hold and refunds its bill, in one statement. A bill that was sent before and is written after it takes
+ * nothing.
  */
 export async function withdrawHold(sql: SqlClient, request: Withdrawal): Promise<RefundOutcome> {
   checkHold(request);
@@ -129,31 +129,31 @@ function toRefundOutcome(row: RefundRow | undefined, operationId: string): Refun
 }
 
 export interface Credit {
-  /** The identity of the payment or of the operator's act: credited once, however often it is repeated. */
+  /** Id of the payment or of the operator's act: credited once, however often it is repeated. */
   operationId: string;
   accountId: string;
   currency: 'usd' | 'bundled' | 'vcu';
   /** Above zero. */
   amount: Nano;
-  /** For the record: who, why, which payment. */
+  /** Details for the record: actor, reason, payment. */
   notes: string;
-  /** Words of an operator, for the audit trail only, which can be erased; the notes by default. */
+  /** Note of an operator, for the audit trail only, which can be erased; default: `notes`. */
   note?: string;
 }
 
-/** Credit that was paid for. */
+/** Credit for a payment. */
 export function topUp(sql: SqlClient, request: Credit): Promise<{ replayed: boolean }> {
   return credit(sql, 'top_up', request);
 }
 
-/** Credit that was given. Diem is given by the account's daily allocation only. */
+/** Credit without a payment. Diem is given by the account's daily allocation only. */
 export function grant(sql: SqlClient, request: Credit): Promise<{ replayed: boolean }> {
   return credit(sql, 'grant', request);
 }
 
 export interface Adjustment extends Omit<Credit, 'currency'> {
   currency: Credit['currency'] | 'diem';
-  /** Added to the balance; below zero it takes, but never what is held. */
+  /** Amount added to the balance; a negative one takes, but never held funds. */
   amount: Nano;
 }
 
@@ -168,18 +168,18 @@ export async function adjust(sql: SqlClient, request: Adjustment): Promise<Adjus
 }
 
 export interface Balance {
-  /** Free to spend now, in nano units: posted less held. */
+  /** Spendable now, in nano units: posted less held. */
   usd: Nano;
   bundled: Nano;
   vcu: Nano;
   /** Today's (UTC): the whole allocation while the day is untouched. */
   diem: Nano;
-  /** What today started with, or will start with. */
+  /** Allocation of today. */
   diemAllocation: Nano;
   held: { usd: Nano; bundled: Nano; diem: Nano };
 }
 
-/** What the account can spend, in one read of two rows by key; undefined when there is no such account. */
+/** Spendable funds of the account, in one read of two rows by key; undefined when there is no such account. */
 export async function balanceOf(sql: SqlClient, accountId: string): Promise<Balance | undefined> {
   const rows = await runLedgerStatement<Record<string, string>>(sql, {
     name: 'ledger_balance',
@@ -205,7 +205,7 @@ export async function balanceOf(sql: SqlClient, accountId: string): Promise<Bala
   };
 }
 
-/** Where a charge or hold stands, and what it took (or, while held, reserves); undefined when there is none. */
+/** State of a charge or hold, and the amount taken (or, while held, reserved); undefined when there is none. */
 export async function findCharge(
   sql: SqlClient,
   operationId: string,

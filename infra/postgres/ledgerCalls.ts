@@ -26,15 +26,15 @@ export interface LedgerOptions {
 
 export interface LedgerCalls {
   /**
-   * With `isGivenUp` it waits for a locked account until that is true. The outcome is `given_up` then, where it is certain
-   * that nothing was written and nothing will be.
+   * With `isGivenUp` it waits for a locked account until that returns true. The outcome is then `given_up`: certainly
+   * nothing was written, and nothing will be.
    */
   call(call: LedgerCall, isGivenUp?: () => boolean): Promise<LedgerRow>;
-  /** Refuses new calls and resolves when those under way have ended. */
+  /** Refuses new calls and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
 
-/** The call was not run: the account's row is locked. */
+/** Not run: the row of the account is locked. */
 interface LockedAccount {
   lockedAccountId: string;
   /** An earlier attempt, of unknown outcome, may have run it. */
@@ -52,9 +52,9 @@ interface WaitingCall {
 }
 
 const DEFAULT_DEADLINE_MS = 10_000;
-/** Accounts that wait at once; beyond them they take turns. */
+/** Accounts that wait concurrently; further ones wait in turn. */
 const MAX_LOCK_WAITS = 4;
-/** One turn. */
+/** Length of one turn in ms. */
 const LOCK_WAIT_MS = 1_000;
 const MAX_ACCOUNTS_APART = 1_000;
 
@@ -74,7 +74,7 @@ export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCall
     run: async (batch, isRepeat) => noteRepeat(await runWaiting(pool, batch), isRepeat),
   });
   const apart = new Set<string>();
-  /** Until the account's row is free for the call, in turns. */
+  /** Waits for the row of the account, in turns. */
   async function waitApart(
     call: LedgerCall,
     locked: LockedAccount,
@@ -87,7 +87,7 @@ export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCall
       if (apart.size < MAX_ACCOUNTS_APART) apart.add(accountId);
       const maySayNo = isGivenUp !== undefined && !mayHaveRun;
       if (maySayNo && isGivenUp()) return GIVEN_UP;
-      // A turn that is cut short has an unknown outcome: whoever can give up waits for whole ones.
+      // An aborted turn has an unknown outcome: calls that can be given up wait for whole turns.
       const leftMs = maySayNo ? deadlineMs : endsAt - performance.now();
       if (leftMs <= 0) throw unavailable(`account ${accountId} stayed locked`);
       const row = await waiting.call({ accountId, call }, leftMs);
@@ -138,7 +138,7 @@ async function runShared(
   return locked.map((account) => account ?? (rows[next++] as LedgerRow));
 }
 
-/** Calls of one account, which may wait for its row for a while: nobody else waits with them. */
+/** Calls of one account, which may wait for its row: no other account waits with them. */
 async function runWaiting(pool: Sql, batch: WaitingCall[]): Promise<(LedgerRow | LockedAccount)[]> {
   try {
     const work = async (client: SqlClient) => {
@@ -168,14 +168,14 @@ const FIND_LOCKED = {
 };
 
 /**
- * The locked accounts of a batch, by call. Where none is locked any more, all of them: a row that many want is rarely
- * found locked twice, and those who wait for it apart get it in their turn.
+ * Locked accounts of a batch, by call. If none is locked any more, all of them: a busy row is rarely found locked
+ * twice, and separate waiters get it in turn.
  */
 async function findLocked(pool: Sql, batch: LedgerCall[]): Promise<(LockedAccount | undefined)[]> {
   try {
     return await findLockedRows(pool, batch);
   } catch (error) {
-    // A whole table is locked: by what is known of the calls they wait apart, until it is free.
+    // A whole table is locked: the calls wait separately until it is free.
     if (!isLockTimeout(error)) throw error;
     return batch.map((call) => ({ lockedAccountId: payerOf(call) ?? '' }));
   }

@@ -16,7 +16,7 @@ import { readExtent, walkBooks } from './walkBooks.ts';
 
 export interface BrokenInvariant {
   invariant: string;
-  /** The rows that break it, 100 at most. */
+  /** Rows that violate it, 100 at most. */
   rows: SnapshotRow[];
 }
 
@@ -28,7 +28,7 @@ export interface LedgerCheckOptions {
 }
 
 export interface LedgerReport {
-  /** Empty when all is well. */
+  /** Empty for a sound ledger. */
   broken: BrokenInvariant[];
   /** Days that this check sealed. */
   sealed: string[];
@@ -36,7 +36,7 @@ export interface LedgerReport {
   archivedUntil?: string;
 }
 
-/** The invariants that do not hold; empty when all is well. */
+/** Violated invariants; empty for a sound ledger. */
 export async function checkLedger(sql: SqlClient): Promise<BrokenInvariant[]> {
   return (await runLedgerCheck(sql)).broken;
 }
@@ -67,7 +67,7 @@ const UNMOVED = `select o.operation_id, o.account_id, o.state, o.diem, o.bundled
     select from transfers t where t.account_id = o.account_id and t.created_at >= o.created_at
       and t.operation_id = o.operation_id and t.kind = 'charge')`;
 
-/** Holds that were settled, but whose transfers no slice had. */
+/** Settled holds without transfers in any slice. */
 async function findUnmoved(sql: SqlClient, operationIds: readonly string[]): Promise<Finding[]> {
   if (operationIds.length === 0) return [];
   const rows = await inSnapshot(sql, (read) => read(UNMOVED, [operationIds]));

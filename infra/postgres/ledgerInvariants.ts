@@ -25,12 +25,12 @@ import {
   uuidOf,
 } from './ruleTerms.ts';
 
-/** How long past its deadline a job may wait for its refund. */
+/** Time after its deadline within which a job must be refunded. */
 const OVERDUE_GRACE = "interval '1 hour'";
 
 const TOKENS = `((t.details -> 'promptTokens')::numeric + (t.details -> 'completionTokens')::numeric)`;
 
-/** Transfers of the slice by themselves. */
+/** Rules of single transfers of the slice. */
 const TRANSFER_RULES: RuleSet = {
   columns: `t.id::text, t.operation_id, t.kind, t.account_id, t.house, t.currency, t.amount, t.day::text, t.created_at,
     t.details ->> 'unit' as unit, ${UNITS} as units, t.details ->> 'promptTokens' as prompt_tokens,
@@ -106,7 +106,7 @@ const JOB_RULES: RuleSet = {
   ],
 };
 
-/** Not of a slice: few jobs run at a time. */
+/** Over all rows: few jobs run at a time. */
 const OVERDUE_RULES: RuleSet = {
   columns: 'j.queue_id, j.account_id, j.state, j.deadline_at',
   from: `from (select * from jobs where state in ('accepted', 'submitted')) j`,
@@ -118,7 +118,7 @@ const OVERDUE_RULES: RuleSet = {
   ],
 };
 
-/** Not of a slice: few holds are open at a time. */
+/** Over all rows: few holds are open at a time. */
 const HOLD_RULES: RuleSet = {
   columns: 'h.operation_id, h.account_id, h.expires_at, o.state',
   from: `from holds h left join lateral (
@@ -194,7 +194,7 @@ const APPEND_ONLY_TABLES = `(
     union all
     select inhrelid::regclass::text, tab, guard from guarded join pg_inherits on inhparent = tab::regclass
   )`;
-/** The bodies of the trigger functions, spaces apart. An erasure may change the audit trail (erase_audit). */
+/** Bodies of the trigger functions, ignoring spaces. An erasure may change the audit trail (erase_audit). */
 const GUARD_BODY = String.raw`^begin (if tg_op = 'UPDATE' and current_setting\('farebox.erasing', true\) = 'on' then return null; end if; )?raise exception '% is append-only[^']*', tg_table_name using errcode = 'restrict_violation'; end;?$`;
 /** The bits of pg_trigger.tgtype: before update, delete and truncate, for each statement. */
 const GUARD_BITS = { all: 2 + 8 + 16 + 32, row: 1 };
@@ -291,7 +291,7 @@ export const STANDING_RULES: readonly RuleSet[] = [
   OVERDUE_RULES,
 ];
 
-/** By name: some hold at several places. */
+/** By name: some rules apply at several places. */
 export const LEDGER_INVARIANTS: readonly string[] = [
   ...new Set([
     ...[OPERATION_RULES, ...SLICE_RULES, ...STANDING_RULES, ...ACCOUNT_RULES].flatMap(({ rules }) =>

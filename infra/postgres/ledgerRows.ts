@@ -1,4 +1,4 @@
-/** How ledger requests and outcomes look on their way into and out of the database's functions. */
+/** Converts ledger requests and outcomes to and from the rows of the database functions. */
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice, Part, PriceSnapshot } from '../../domain/ledger.ts';
 import type { Nano } from '../../domain/money.ts';
@@ -39,7 +39,7 @@ export function admitArguments(requests: readonly AdmitRequest[]): string[] {
   ];
 }
 
-/** As Postgres reads it: the library would go through each element three times (bench `ledger`). */
+/** Array literal of Postgres: the library would traverse each element three times (bench `ledger`). */
 export function arrayText<T>(items: readonly T[], write: (item: T) => string): string {
   let text = '';
   for (const item of items) text += text === '' ? write(item) : `,${write(item)}`;
@@ -50,12 +50,12 @@ export function quoted(text: string): string {
   return `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`;
 }
 
-/** JSON has no control characters, so what escapes it once more for JSON escapes it for an array. */
+/** JSON has no control characters, so escaping it again as JSON escapes it for an array. */
 export function quotedJson(value: unknown): string {
   return JSON.stringify(storableJson(value));
 }
 
-/** Postgres stores every JSON text but these characters; one of them must not cost a batch its success. */
+/** Postgres stores every JSON text except these characters; one of them must not fail a batch. */
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!/\\u(0000|d[89a-f])/i.test(text)) return text;
@@ -64,7 +64,7 @@ export function storableJson(value: unknown): string {
   );
 }
 
-/** The parts that are not zero, in spending order. */
+/** Non-zero parts, in spending order. */
 export function toParts(row: PartsRow): Part[] {
   const parts: Part[] = [
     { currency: 'diem', amount: BigInt(row.part_diem) },
@@ -79,8 +79,8 @@ const LARGEST: Nano = 2n ** 62n;
 const MAX_TTL_MS = 90 * 86_400_000;
 
 /**
- * A request that the database could only fail on must not take its batch with it, so it is refused before it joins one.
- * Prices are checked here, not trusted: a negative one would be a gift.
+ * A request on which the database would fail must not join a batch. Prices are checked here: a negative one would be a
+ * gift.
  */
 export function checkRequest(request: {
   operationId: string;
@@ -124,12 +124,12 @@ function isTtl(ttlMs: number): boolean {
   return Number.isSafeInteger(ttlMs) && ttlMs >= 0 && ttlMs <= MAX_TTL_MS;
 }
 
-/** An account without a row is a wallet's that was never topped up: it has nothing, as an empty one. */
+/** An account without a row is that of a wallet without a top-up: it has no funds. */
 export function hasNoFunds({ outcome }: Pick<AdmitRow, 'outcome'>): boolean {
   return outcome === 'insufficient' || outcome === 'no_account';
 }
 
-/** The error for an outcome that only a mistaken caller can get. */
+/** Error for an outcome that only a wrong call can have. */
 export function misuseError(outcome: string | undefined, operationId: string): FareboxError {
   return new FareboxError({
     code: outcome === 'conflict' ? 'conflict' : 'internal',

@@ -1,6 +1,6 @@
 /**
- * Seals of days that cannot change any more: what the day's transfers come to, and a hash of its rows. With them a check
- * reads only what came later; a full check reads the rows again and compares.
+ * Seals of days that cannot change any more: sums of the day's transfers, and a hash of its rows. With them a check
+ * reads only later rows; a full check reads the rows again and compares.
  */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
@@ -10,7 +10,7 @@ import { SEALED_DAY } from './ledgerInvariants.ts';
 import type { Finding, Read, SnapshotRow } from './ledgerSnapshots.ts';
 import { inTransaction } from './pool.ts';
 
-/** The rows of one UTC day as they are read slice by slice. */
+/** Rows of one UTC day, collected slice by slice. */
 export class DayRecord {
   readonly day: string;
   readonly sums = new BookedSums();
@@ -73,7 +73,7 @@ function digestOf(sums: Iterable<BookedSum>): string {
   return hash.digest('hex');
 }
 
-/** The first day that is not sealed; null: none is. Days are sealed in their order, without a gap. */
+/** First unsealed day; null: no day is sealed. Days are sealed in order, without a gap. */
 export async function unsealedFrom(read: Read): Promise<string | null> {
   const [row] = await read('select (max(day) + 1)::text as day from sealed_days');
   return typeof row?.day === 'string' ? row.day : null;
@@ -92,7 +92,7 @@ const COMPARED = [
 /** Operations and jobs stay when the transfers of their day are archived. */
 const COMPARED_ARCHIVED = ['operations', 'jobs', 'operationsHash', 'jobsHash'] as const;
 
-/** Whether the transfers of a sealed day are gone. */
+/** Whether the transfers of a sealed day are archived. */
 interface Comparison {
   isArchived: boolean;
 }
@@ -138,7 +138,7 @@ async function findWrongSums(read: Read, day: string, sealed: SnapshotRow): Prom
 
 const CURRENCIES = ['usd', 'bundled', 'diem', 'vcu'] as const;
 
-/** jsonb has an order of its own. */
+/** jsonb reorders members. */
 function ordered(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Object.entries(value).sort() : value;
 }
@@ -185,7 +185,7 @@ export async function writeSeals(pool: pg.Pool, records: readonly DayRecord[]): 
   while (sealed.length < records.length) {
     const days = firstDays(records.slice(sealed.length));
     const written = await inTransaction(pool, async (client) => {
-      // The services cannot write seals; whoever runs the check connects as the owner of the tables.
+      // The services cannot write seals; the check connects as the owner of the tables.
       await client.query('set local role none');
       await client.query(`select pg_advisory_xact_lock(hashtext('farebox ledger seals'))`);
       const { rows } = await client.query<{ next: boolean }>(

@@ -4,13 +4,13 @@ import pg from 'pg';
 import type { SqlClient } from './pool.ts';
 import { type RuleSet, ruleStatement } from './ruleSet.ts';
 
-/** One slice or page takes about a second; a slow disk must still come to an end. */
+/** One slice or page takes about a second; slow disks need more, within a limit. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 export type SnapshotRow = Record<string, unknown>;
 export type Read = (text: string, values?: unknown[]) => Promise<SnapshotRow[]>;
 
-/** All that `work` reads is of one moment. On a client it is the caller's transaction that says of which. */
+/** All reads of `work` are of one snapshot. On a client the caller's transaction determines it. */
 export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promise<T>): Promise<T> {
   if (!(sql instanceof pg.Pool)) return await work(readerOf(sql));
   const client = await sql.connect();
@@ -30,8 +30,8 @@ export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promis
 }
 
 /**
- * Each part reads in a snapshot of its own, as many at a time as the pool has connections: for rows of the past, which do not
- * change. On a client they follow each other.
+ * Each part reads in its own snapshot, as many at a time as the pool has connections: for past rows, which do not
+ * change. On a client they run one after the other.
  */
 export async function inSnapshots(
   sql: SqlClient,
@@ -45,7 +45,7 @@ export async function inSnapshots(
   const readNext = async () => {
     for (let part = waiting.shift(); part; part = waiting.shift()) await inSnapshot(sql, part);
   };
-  // No part waits in the queue of the pool, which has a short timeout.
+  // No part waits in the queue of the pool, whose timeout is short.
   const ended = await Promise.allSettled(Array.from({ length: sql.options.max }, readNext));
   for (const reader of ended) if (reader.status === 'rejected') throw reader.reason;
 }
@@ -85,23 +85,23 @@ export class Findings {
   }
 }
 
-/** Broken rows of one statement: far more than are shown, so that no invariant hides another. */
+/** Violating rows of one statement: far more than are shown, so that no invariant hides another. */
 const MAX_ROWS = 20_000;
 
 export interface RuleQuery {
   set: RuleSet;
   values?: unknown[];
-  /** A WITH query in front of the statement's own, with its comma. */
+  /** WITH query before those of the statement, with its comma. */
   prefix?: string;
 }
 
-/** Reads the rows that break a rule; `see` gets each, broken or not. */
+/** Reads the rows that violate a rule; `see` gets each row. */
 export async function findBroken(
   read: Read,
   { set, values = [], prefix = '' }: RuleQuery,
   see: (row: SnapshotRow) => void = () => undefined,
 ): Promise<Finding[]> {
-  // Materialized: a limit in sight makes the planner prepare for the first rows, and sound books have none.
+  // Materialized: a visible limit makes the planner optimise for the first rows, and a sound ledger has none.
   const rows = await read(
     `with ${prefix}found as materialized (${ruleStatement(set)})
       select * from found where broken = '{}'

@@ -1,4 +1,4 @@
-/** The statements of holds and their resolutions: any number of both, as one statement. */
+/** Statements of holds and resolutions: any number of both in one statement. */
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { countLedgerBatch } from '../telemetry/watchLedger.ts';
 import {
@@ -13,7 +13,7 @@ import type { PipelinedConnection } from './pipelinedConnection.ts';
 
 export interface Resolution {
   operationId: string;
-  /** The payer, where the caller knows it. */
+  /** Account, where the caller knows it. */
   accountId: string | undefined;
   resolution: 'settled' | 'released';
   price: LedgerPrice;
@@ -24,7 +24,7 @@ export type LedgerCall = { hold: AdmitRequest } | { resolve: Resolution };
 /** Of a resolution without `limited` and `state`. */
 export type LedgerRow = AdmitRow;
 
-/** In the order of the calls. What is resolved is free again for what is held by the same statement. */
+/** In the order of the calls. Funds of the resolutions are available to the holds of the same statement. */
 export async function runLedgerCalls(
   connection: PipelinedConnection,
   batch: readonly LedgerCall[],
@@ -40,7 +40,7 @@ export async function runLedgerCalls(
     { operation: 'resolve', size: resolutions.length },
   ];
   const rows = await countLedgerBatch(steps, () => runStatement(connection, holds, resolutions));
-  // One is under the other in the answer: resolutions first.
+  // Both are in one result: resolutions first.
   let held = resolutions.length;
   let resolved = 0;
   return batch.map((call) => rows['hold' in call ? held++ : resolved++] as LedgerRow);
@@ -73,8 +73,8 @@ const BOTH = {
 };
 
 /**
- * A row as one text of words and numbers: Postgres describes the columns with each answer, and the library makes its parsers
- * of them each time. Bench `ledger`.
+ * Rows as text: Postgres describes the columns of each result, and the library creates parsers for them each time.
+ * Bench `ledger`.
  */
 function told(columns: string): string {
   return `concat_ws(',', ${columns}) as told`;

@@ -9,10 +9,10 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 
 export interface Channel {
-  /** Of `pg_notify`; a plain identifier. */
+  /** Channel of `pg_notify`; a plain identifier. */
   name: string;
   onMessage(payload: string): void;
-  /** Something may have been missed: whatever is known must be read again. */
+  /** Notifications may have been missed: cached data must be read again. */
   onGap(): void;
 }
 
@@ -23,7 +23,7 @@ export interface ListenerOptions {
 }
 
 export interface Listener {
-  /** True while a change would be heard. */
+  /** True while notifications arrive. */
   listening(): boolean;
   close(): Promise<void>;
 }
@@ -89,7 +89,7 @@ async function listenOnce(
   try {
     await client.connect();
     for (const { name } of channels) await client.query(`listen ${name}`);
-    // What changed before this moment was not heard.
+    // Earlier changes were not received.
     for (const channel of channels) channel.onGap();
     state.listening = true;
     while (!closing.aborted) {

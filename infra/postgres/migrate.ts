@@ -12,7 +12,7 @@ export interface MigrationResult {
   functions: string[];
 }
 
-/** Any number of processes may call this at once: one works while the others wait. */
+/** Any number of processes may call this at once: one works, the others wait. */
 export async function migrate(
   databaseUrl: string,
   release: Release = readRelease(),

@@ -1,4 +1,4 @@
-/** The invariants of operations and what they moved, read slice by slice (`$1` inclusive to `$2` exclusive). */
+/** Invariants of operations and their transfers, read slice by slice (`$1` inclusive to `$2` exclusive). */
 import type { RuleSet } from './ruleSet.ts';
 import {
   ACT_OF_CREDIT,
@@ -18,7 +18,7 @@ const OPERATION_COLUMNS =
   diem bundled usd counterpart created_at`.split(/\s+/);
 
 const IS_LISTED = `t.kind = 'charge' and ${IS_TEXT} and not ${HAS_NO_TOKENS}`;
-/** Price that no lines come to. */
+/** Price that does not equal the sum of its lines. */
 const UNREADABLE = -1;
 
 const LINE = (index: number) => `(t.details #> '{lines,${index}}')`;

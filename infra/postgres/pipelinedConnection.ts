@@ -8,7 +8,7 @@ import { isLockTimeout, isUnavailable } from './failures.ts';
 import type { Sql } from './pool.ts';
 
 export interface PipelinedConnection {
-  /** In the order of the calls. A connection that breaks takes with it what was sent on it: its outcome is unknown. */
+  /** Runs in the order of the calls. When the connection breaks, the outcome of its statements is unknown. */
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]>;
 }
 
@@ -18,7 +18,7 @@ interface LaneConnection {
   broken: boolean;
 }
 
-/** Takes a connection of the pool as long as there is anything to do. Of a pool that is not pipelined it takes one for each. */
+/** Takes a connection of the pool while there is work. Without pipelining it takes one for each statement. */
 export function openPipelinedConnection(pool: Sql): PipelinedConnection {
   if (!pool.options.pipeline) {
     return {
@@ -32,7 +32,7 @@ export function openPipelinedConnection(pool: Sql): PipelinedConnection {
     left.users -= 1;
     if (left.users > 0) return;
     if (held === left) held = undefined;
-    // Who got no connection has none to give back.
+    // Without a connection there is none to release.
     left.client.then(
       (client) => client.release(left.broken),
       () => undefined,

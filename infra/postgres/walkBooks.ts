@@ -1,4 +1,4 @@
-/** Reads the books slice by slice in the order of time: what breaks a rule, what it all comes to, and days to be sealed. */
+/** Reads the ledger slice by slice in the order of time: violations, sums, and days to be sealed. */
 import { BookedSums } from './bookedSums.ts';
 import {
   checksOf,
@@ -22,13 +22,13 @@ import { ARCHIVED_RANGES } from './ruleTerms.ts';
 /** Times in Unix ms, each the start of a day but `summedUntil`. */
 export interface Extent {
   first: number;
-  /** What is booked from then on may still be on its way to its commit: it is not summed here. */
+  /** Later transfers may still be uncommitted: they are not summed here. */
   summedUntil: number;
-  /** The first day that is not sealed; null: none is. */
+  /** First unsealed day; null: no day is sealed. */
   unsealedFrom: string | null;
-  /** The days before it cannot change any more, and are to be sealed. */
+  /** Days before it cannot change any more, and are to be sealed. */
   closedUntil: number;
-  /** The transfers before it are archived; minus infinity: none are. */
+  /** Transfers before it are archived; minus infinity: none are. */
   archivedUntil: number;
 }
 
@@ -36,7 +36,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
 /** Longer than any transaction of the ledger may take. */
 const COMMIT_MARGIN_MS = MINUTE_MS;
-/** Longer than any hold may live and any transaction may take, a clock that was set back a little included. */
+/** Longer than any hold may last and any transaction may take, including a clock that was set back a little. */
 const CLOSING_MARGIN_MS = 120 * MINUTE_MS;
 
 /** A day with an open hold or a running job is not over: it may still be settled or refunded. */
@@ -99,20 +99,20 @@ function floorToMinute(ms: number): number {
 
 interface WalkScope {
   extent: Extent;
-  /** Broken rows are added to it. */
+  /** Violations are added to it. */
   findings: Findings;
 }
 
 export interface WalkedBooks {
-  /** Of what is not sealed, until `summedUntil`. */
+  /** Sums of unsealed rows, until `summedUntil`. */
   sums: BookedSums;
-  /** Operations that were settled without a transfer in any slice. */
+  /** Settled operations without a transfer in any slice. */
   unmoved: string[];
   /** Days that are over, oldest first. */
   sealable: DayRecord[];
 }
 
-/** One check seals at most as many sums; the days that remain are sealed by the next ones. */
+/** Most sums that one check seals; later checks seal the remaining days. */
 const MAX_SEALED_SUMS = 1_000_000;
 const MAX_SLICE_MS = 3_650 * DAY_MS;
 
@@ -154,7 +154,7 @@ async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; 
   }
 }
 
-/** Counts to one above the limit. */
+/** Counts up to one above the limit. */
 async function countRows(read: Read, slice: Slice): Promise<number> {
   let most = 0;
   for (const table of ['transfers', 'operations']) {
@@ -186,7 +186,7 @@ class Walk {
     this.#findings = findings;
   }
 
-  /** `fitNext` finds the end of the next slice meanwhile. */
+  /** Meanwhile `fitNext` finds the end of the next slice. */
   async readSlice(slice: Slice, fitNext: (read: Read) => Promise<void>): Promise<void> {
     const isSealed = this.#isSealed(dayOf(slice.from));
     const isArchived = isSealed && slice.from < this.#extent.archivedUntil;
@@ -211,7 +211,7 @@ class Walk {
     await this.#endDays(slice.to, { isArchived });
   }
 
-  /** The newest rows, which are summed with the balances. */
+  /** Newest rows, which are summed with the balances. */
   async finish(slice: Slice): Promise<WalkedBooks> {
     await inSnapshot(this.#sql, async (read) => {
       for (const check of checksOf(slice, this.#note)) await check(read);
@@ -219,7 +219,7 @@ class Walk {
     return { sums: this.#sums, unmoved: [...this.#unmoved], sealable: this.#sealable };
   }
 
-  /** Charges of an archived month have no transfers that could be waited for. */
+  /** Charges of an archived month have no transfers to wait for. */
   readonly #noteArchived = ({ findings }: SliceReport): void => this.#findings.add(findings);
 
   readonly #note = ({ findings, settledLater, settledHere }: SliceReport): void => {
@@ -238,7 +238,7 @@ class Walk {
     this.#records.set(day, new DayRecord(day));
   }
 
-  /** Ends the records of days that were read completely. */
+  /** Completes the records of fully read days. */
   async #endDays(to: number, { isArchived }: { isArchived: boolean }): Promise<void> {
     for (const [day, record] of this.#records) {
       if (endOfDay(day) > to) return;

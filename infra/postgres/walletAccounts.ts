@@ -1,4 +1,4 @@
-/** Accounts of wallets: one per owner, whose id follows from the address. */
+/** Accounts of wallets: one per owner, with an id derived from the address. */
 import { createHash } from 'node:crypto';
 import { type Wallet, type WalletFamily, walletName, walletNamed } from '../../domain/wallets.ts';
 import type { SqlClient } from './pool.ts';
@@ -12,7 +12,7 @@ export function walletAccountId(wallet: Wallet): string {
   return digest.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Opens the account of a wallet, or finds that it is open; its id. In the caller's transaction. */
+/** Opens the account of a wallet if needed; returns its id. In the caller's transaction. */
 export async function openWalletAccount(sql: SqlClient, wallet: Wallet): Promise<string> {
   const accountId = walletAccountId(wallet);
   await sql.query('insert into accounts (id, name) values ($1, $2) on conflict (id) do nothing', [
@@ -27,7 +27,7 @@ export async function openWalletAccount(sql: SqlClient, wallet: Wallet): Promise
   return accountId;
 }
 
-/** Undefined: the account is no wallet's. */
+/** Undefined: not an account of a wallet. */
 export async function walletOf(sql: SqlClient, accountId: string): Promise<Wallet | undefined> {
   const { rows } = await sql.query<{ family: WalletFamily; address: string }>(
     'select family, address from wallet_accounts where account_id = $1',
@@ -36,7 +36,7 @@ export async function walletOf(sql: SqlClient, accountId: string): Promise<Walle
   return rows[0] && walletNamed(rows[0].family, rows[0].address);
 }
 
-/** The owner of a wallet: one that is a contract may have an account from before such accounts were told apart by chain. */
+/** Owner of a wallet: a contract may have an account from before contracts were distinguished by chain. */
 export async function ownerOf(sql: SqlClient, wallet: Wallet): Promise<Wallet> {
   if (wallet.chain === undefined) return wallet;
   const { family, address, chain } = wallet;

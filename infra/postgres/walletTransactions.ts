@@ -1,4 +1,4 @@
-/** Movements of the dollars of a wallet, newest first, with the balance after each (WALLET-16). */
+/** Movements of a wallet's dollars, newest first, with the balance after each (WALLET-16). */
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
@@ -6,16 +6,16 @@ import { runLedgerStatement } from './runLedgerStatement.ts';
 export const WALLET_TRANSACTION_TYPES = ['TOP_UP', 'CHARGE', 'REFUND'] as const;
 
 export interface WalletTransaction {
-  /** Of the ledger's transfer, decimal. */
+  /** Id of the ledger transfer, decimal. */
   id: string;
   type: (typeof WALLET_TRANSACTION_TYPES)[number];
   /** Below zero for a charge. */
   amountNano: Nano;
-  /** What the account had when it was booked, what was held included. */
+  /** Balance after it, including held funds. */
   balanceAfterNano: Nano;
   createdAt: Date;
   requestId: string | null;
-  /** Null where it is of none, or of several. */
+  /** Null for none, or for several. */
   modelId: string | null;
 }
 

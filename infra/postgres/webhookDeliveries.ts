@@ -1,4 +1,4 @@
-/** What was told to whom and how it went: one delivery per event of a job, with its attempts. */
+/** Webhook deliveries: one per event of a job, with its attempts. */
 import {
   type DeliveryState,
   deliveryStateAfter,
@@ -16,7 +16,7 @@ export interface DeliveryTarget {
   body: string;
 }
 
-/** The delivery of an event that was begun before; undefined when none was, or when its URL is no longer kept. */
+/** Earlier delivery of an event; undefined without one, or when its URL is no longer kept. */
 export async function findTarget(
   sql: SqlClient,
   told: { queueId: string; event: WebhookEvent },
@@ -31,7 +31,7 @@ export async function findTarget(
   return row && { id: row.id, accountId: row.account_id, url: row.url, body: row.body };
 }
 
-/** Begins a delivery; of two that begin it at once the first one's id and body stand. Nothing where no URL is kept. */
+/** Begins a delivery; of two concurrent ones the first id and body stand. Does nothing when no URL is kept. */
 export async function openDelivery(
   sql: SqlClient,
   delivery: { id: string; queueId: string; event: WebhookEvent; body: string },
@@ -53,13 +53,13 @@ export interface NewAttempt {
   status: number | null;
   error: WebhookError | null;
   durationMs: number;
-  /** When the next one follows, unless this one settles it; null: there is none. */
+  /** Time of the next attempt, unless this one settles it; null: there is none. */
   nextPauseMs: number | null;
 }
 
 /**
- * Records an attempt and where the delivery stands after it. A step that recorded its attempt already adds nothing, and a
- * delivery has no more than its bound.
+ * Records an attempt and the resulting state. A step that recorded its attempt already adds nothing, and a delivery has
+ * a limited number.
  */
 export async function recordAttempt(sql: SqlClient, attempt: NewAttempt): Promise<void> {
   const state = deliveryStateAfter(attempt.error, attempt.nextPauseMs === null);
@@ -107,7 +107,7 @@ export interface Delivery {
   attempts: RecordedAttempt[];
 }
 
-/** What the attempt of a step came to; undefined when it was not made, or not recorded. */
+/** Result of the attempt of a step; undefined when it was not made, or not recorded. */
 export async function attemptOf(
   sql: SqlClient,
   made: { deliveryId: string; step: string },
@@ -124,7 +124,7 @@ type RawDelivery = Omit<Delivery, 'attempts'> & {
   attempts: (Omit<RecordedAttempt, 'at'> & { at: string })[];
 };
 
-/** The deliveries of a job, oldest first: one per event at most, so they need no pages. */
+/** Deliveries of a job, oldest first: one per event at most, so they need no pages. */
 export async function deliveriesOf(sql: SqlClient, queueId: string): Promise<Delivery[]> {
   const { rows } = await sql.query<RawDelivery>({
     name: 'list-deliveries',

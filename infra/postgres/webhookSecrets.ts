@@ -1,4 +1,4 @@
-/** The secret that an account's webhooks are signed with, and for a day the one before it. */
+/** Signing secret of an account's webhooks, and for a day the previous one. */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { type Actor, recordAct } from './audit.ts';
@@ -8,20 +8,20 @@ export interface WebhookSecret {
   /** Bytes; the client reads them as `whsec_` and base64. */
   secret: Buffer;
   createdAt: Date;
-  /** Signs as well; null when its time is over. */
+  /** Previous secret, which signs as well; null when its day is over. */
   previous: Buffer | null;
   previousUntil: Date | null;
 }
 
 const SECRET_BYTES = 32;
-/** How long receivers have to learn of a new secret. */
+/** Time that receivers have to switch to a new secret. */
 const OVERLAP_HOURS = 24;
 
 const COLUMNS = `secret, created_at as "createdAt",
   case when previous_until > clock_timestamp() then previous end as previous,
   case when previous_until > clock_timestamp() then previous_until end as "previousUntil"`;
 
-/** Makes the secret when it is asked for the first time: of two who do, both get the same. */
+/** Creates the secret on first use: concurrent callers get the same. */
 export async function webhookSecretOf(sql: SqlClient, accountId: string): Promise<WebhookSecret> {
   const found = await read(sql, accountId);
   if (found) return found;
@@ -34,7 +34,7 @@ export async function webhookSecretOf(sql: SqlClient, accountId: string): Promis
   return made;
 }
 
-/** A new secret; the present one signs beside it for a day, one that was replaced before no longer. */
+/** Creates a new secret; the present one also signs for a day, an older one no longer. */
 export async function rotateWebhookSecret(
   pool: pg.Pool,
   { accountId, actor }: { accountId: string; actor: Actor },

@@ -10,15 +10,15 @@ export interface RedisCall {
 }
 
 export interface CommandBatcher {
-  /** Whether what is handed in now has to wait, so that more of its kind may join it. */
+  /** Whether a new command has to wait, so that more of its kind may join it. */
   readonly busy: boolean;
   add(command: RedisCall): void;
 }
 
-/** So many pieces are with Redis at once. */
+/** Pieces that Redis processes at the same time. */
 const MAX_UNDER_WAY = 2;
 
-/** `onTaken`: nothing joins any more what has waited so far. */
+/** `onTaken`: the waiting commands are sent, and none joins any more. */
 export function createCommandBatcher(redis: Redis, onTaken: () => void): CommandBatcher {
   let underWay = 0;
   let held: RedisCall[] = [];
@@ -38,7 +38,7 @@ export function createCommandBatcher(redis: Redis, onTaken: () => void): Command
       unanswered -= 1;
       if (unanswered > 0) return;
       underWay -= 1;
-      // What hangs or is gone would take a second of those who wait, too.
+      // A dead connection would delay the waiting ones by another second.
       if (failure !== undefined) for (const command of takeHeld()) command.fail(failure);
       else if (held.length > 0) send(takeHeld());
     };

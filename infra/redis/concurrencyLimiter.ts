@@ -1,7 +1,7 @@
 /**
- * How many calls one account has in flight, over all processes: a set in Redis, in which every call has a lease that its
- * process renews while it lasts, so that a process that dies blocks nobody for longer. While Redis does not answer, each
- * process counts for itself.
+ * Limits the concurrent calls of an account over all processes: a set in Redis, in which every call has a lease that
+ * its process renews, so that a dead process blocks nobody for longer. While Redis does not answer, each process counts
+ * for itself.
  */
 import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
@@ -15,12 +15,12 @@ declare module 'ioredis' {
 }
 
 export interface ConcurrencyLimiter {
-  /** Undefined: the account has as many calls in flight as it may. `callId` is nobody else's. */
+  /** Undefined: the account has reached its limit. `callId` is unique. */
   enter(accountId: string, callId: string, most: number): Promise<Leave | undefined>;
   close(): void;
 }
 
-/** Resolves when the next call may take its place; repeating it changes nothing. Never throws. */
+/** Resolves when the place is free for the next call; idempotent. Never throws. */
 export type Leave = () => Promise<void>;
 
 export interface ConcurrencyLimiterOptions {
@@ -34,7 +34,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `;
 
-/** KEYS: the account's set. ARGV: the call, how many there may be, the lease in ms. 1: it is in. */
+/** KEYS: the account's set. ARGV: the call, the limit, the lease in ms. 1: admitted. */
 const ENTER = `${CLOCK}
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -45,7 +45,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `;
 
-/** The same for a call that is in already, also where Redis has forgotten it. KEYS, ARGV: the set; the call, the lease. */
+/** The same for an admitted call, also when Redis has lost it. KEYS, ARGV: the set; the call, the lease. */
 const RENEW = `${CLOCK}
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -63,7 +63,7 @@ export function createConcurrencyLimiter(
   redis.defineCommand('fareboxEnter', { lua: ENTER });
   redis.defineCommand('fareboxRenew', { lua: RENEW });
   const orAlone = withLocalFallback(onFallback);
-  /** Those of this process: what is left to count by without Redis. */
+  /** Calls of this process, used without Redis. */
   const own = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   const inside = new Map<string, string>();
 

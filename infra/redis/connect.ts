@@ -1,4 +1,6 @@
-/** The connection to Redis: every command has a deadline, a lost connection is tried again for ever, and nothing waits for it. */
+/**
+ * Connection to Redis: every command has a deadline, a lost connection is retried for ever, and nothing waits for it.
+ */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
@@ -6,8 +8,8 @@ import type { Logger } from '../log.ts';
 const MAX_PAUSE_MS = 2_000;
 
 /**
- * Commands fail at once while there is no connection, so that a caller can go on without Redis instead of queueing up
- * behind its return. Connects in the background.
+ * Commands fail at once without a connection, so that a caller can go on without Redis and does not queue. Connects in
+ * the background.
  */
 export function openRedis(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
@@ -24,14 +26,14 @@ export function openRedis(url: string, log: Logger): Redis {
     reachable = true;
   });
   redis.on('error', (error) => {
-    // Once per loss: it is tried again twice a second.
+    // Logged once per loss: reconnects run twice a second.
     if (reachable) log.warn({ part: 'redis', err: error }, 'Redis is not reachable');
     reachable = false;
   });
   return redis;
 }
 
-/** Resolves when Redis answers; waits for a connection that is being made. */
+/** Resolves when Redis answers; waits for a running connection attempt. */
 export async function pingRedis(redis: Redis, timeoutMs: number): Promise<void> {
   if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(timeoutMs) });
   await redis.ping();

@@ -5,7 +5,7 @@
  */
 import { SLOTS } from '../../domain/limits/slidingWindow.ts';
 
-/** Shared by both scripts: brings a window up to date and returns its sum, its oldest slot and what is in this one. */
+/** Shared by both scripts: updates a window and returns its sum, its oldest slot and the count of the present slot. */
 const CURRENT = `
 local function clock()
   local t = redis.call('TIME')

@@ -9,9 +9,9 @@ import { SLOTS, SlidingWindow, slotMsOf } from '../../domain/limits/slidingWindo
 import { limiterDecisions } from '../telemetry/counters.ts';
 import { keepLabelled } from '../telemetry/labelled.ts';
 import { inSpan } from '../telemetry/spans.ts';
+import { createCommandBatcher, type RedisCall } from './commandBatcher.ts';
 import { ADMIT, CORRECT } from './limitScripts.ts';
 import { withLocalFallback } from './withLocalFallback.ts';
-import { type RedisCall, createCommandBatcher } from './commandBatcher.ts';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -22,31 +22,31 @@ declare module 'ioredis' {
 
 export interface Counter {
   type: LimitType;
-  /** What is counted, within the account: a model, or a key and a model. */
+  /** Counted subject within the account: a model, or a key and a model. */
   subject: string;
   limit: number;
-  /** 0: only looked at, and refused when the limit is reached. */
+  /** 0: only checked, and refused when the limit is reached. */
   cost: number;
   windowMs: number;
 }
 
 export interface CounterState {
-  /** Counted in the window, this call included. */
+  /** Count of the window, including this call. */
   total: number;
-  /** Unix ms when the oldest of it leaves the window; now when nothing is in it. */
+  /** Unix ms at which its oldest part leaves the window; now for an empty one. */
   resetsAt: number;
 }
 
 export interface Admission {
   /** Undefined: admitted, and counted in all windows. Otherwise nothing was counted. */
   refusedBy: Counter | undefined;
-  /** Unix ms by the clock that counted it. */
+  /** Unix ms by the clock of the counter. */
   at: number;
   /** In the order of the counters. */
   states: CounterState[];
 }
 
-/** What the rate limit log keeps of a refusal, beside its time and cause. */
+/** Fields of a refusal in the rate limit log, beside time and cause. */
 export interface RefusedCall {
   apiKeyId: string;
   modelId: string;
@@ -59,28 +59,28 @@ interface Refusal extends RefusedCall {
   at: number;
 }
 
-/** Never changed once it was asked for: calls of a kind share one, and with it what is sent for them (bench `front`). */
+/** Immutable: equal calls share one, and with it its Redis command (bench `front`). */
 export interface LimitedCall {
   readonly accountId: string;
   readonly counters: readonly Counter[];
-  /** Without it a refusal is in no log. */
+  /** Without it refusals are not logged. */
   readonly about?: RefusedCall;
 }
 
 interface Change {
   count: number;
-  /** Unix ms; left out: now. */
+  /** Unix ms; default: now. */
   at?: number;
 }
 
 export interface Limiter {
-  /** `tokens`: what this one may use of a window of tokens, in place of the counter's cost. */
+  /** `tokens`: cost of this call in a token window, in place of the counter's cost. */
   admit(call: LimitedCall, tokens?: number): Promise<Admission>;
-  /** Adds to what was counted at that time, or takes from it. */
+  /** Adds to, or subtracts from, the count at that time. */
   correct(accountId: string, counter: Counter, change: Change): Promise<void>;
-  /** Writes a refusal for another limit than a window into the log. Never throws. */
+  /** Logs a refusal by a limit other than a window. Never throws. */
   logRefusal(accountId: string, refusal: Omit<Refusal, 'at'>): Promise<void>;
-  /** The account's last refusals, newest first, at most 50. */
+  /** Last refusals of the account, newest first, at most 50. */
   refusals(accountId: string): Promise<Refusal[]>;
 }
 
@@ -139,7 +139,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   };
 }
 
-/** The account in braces: what one call counts lies together, also on a Redis cluster. */
+/** The account in braces: all windows of one call are in one slot of a Redis cluster. */
 function keyOf(accountId: string, { type, subject }: Counter): string {
   return `farebox:{${accountId}}:${type}:${subject}`;
 }
@@ -148,7 +148,7 @@ function logKeyOf(accountId: string): string {
   return `farebox:{${accountId}}:refusals`;
 }
 
-/** What is sent for a call: the windows, the list of refusals, and per window its limit, cost and length. */
+/** Redis command of a call: the windows, the list of refusals, and per window its limit, cost and length. */
 function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
   const keys = [...counters.map((counter) => keyOf(accountId, counter)), logKeyOf(accountId)];
   const figures = counters.flatMap(({ limit, cost, windowMs }) => [limit, cost, windowMs].map(String));
@@ -200,7 +200,7 @@ class AdmitCommand implements RedisCall {
   }
 }
 
-/** All that was counted too much or too little in one slot of a window. */
+/** Correction of one slot of a window. */
 class CorrectCommand implements RedisCall {
   readonly waiting: AdmissionWaiter<void>[] = [];
   count = 0;
@@ -224,7 +224,7 @@ class CorrectCommand implements RedisCall {
   }
 }
 
-/** The questions to Redis; of those that have to wait, the ones of a kind are one. */
+/** Commands to Redis; waiting ones of the same kind are merged. */
 function batchCommands(redis: Redis) {
   const asks = new Map<LimitedCall, AdmitCommand>();
   const corrections = new Map<string, CorrectCommand>();
@@ -260,7 +260,7 @@ function batchCommands(redis: Redis) {
   };
 }
 
-/** Of the call with this index among those that were asked for together. */
+/** Result of the call with this index in the command. */
 function admissionOf({ counters }: LimitedCall, answer: number[], index: number): Admission {
   const from = 1 + index * (1 + counters.length * 2);
   const [at = Date.now()] = answer;
@@ -289,7 +289,7 @@ function parseRefusal(entry: string): Refusal {
   return { ...(JSON.parse(about) as RefusedCall), rateLimitType, at: Number(at) };
 }
 
-/** The same in this process's memory: what is left when Redis is not there. */
+/** The same in the memory of this process, used without Redis. */
 export function createLocalLimiter(): Limiter {
   const windows = new LRUCache<string, SlidingWindow>({ max: MAX_LOCAL_WINDOWS });
   const refused = new LRUCache<string, Refusal[]>({ max: 10_000 });
@@ -343,7 +343,7 @@ export function createLocalLimiter(): Limiter {
   };
 }
 
-/** A call that alone asks for more than the limit is admitted into an empty window: else it never could be. */
+/** A call above the whole limit is admitted into an empty window: else it never could be. */
 function fits({ limit, cost }: Counter, total: number): boolean {
   if (cost === 0) return total < limit;
   return total + cost <= limit || (total === 0 && limit > 0);

@@ -1,6 +1,6 @@
 /**
- * Answers of chains that can never change, kept in Redis for all processes, the last used ones in this process too. Redis
- * that does not answer is as if nothing were kept. Bench `rpc`.
+ * Cache of final chain results: in Redis for all processes, and the last used ones in this process too. Without Redis
+ * it is empty. Bench `rpc`.
  */
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
@@ -9,13 +9,13 @@ const PREFIX = 'farebox:rpc:';
 const MAX_BYTES = 256 * 1024;
 const MAX_LOCAL_BYTES = 16 * 1024 * 1024;
 const LOCAL_TTL_MS = 60_000;
-/** So long after a failure Redis is not asked again. */
+/** Pause in ms after a failure before Redis is tried again. */
 const BLIND_MS = 1_000;
 
 export interface RpcAnswerCache {
-  /** In the order of the keys; undefined for what is not there. Never throws. */
+  /** In the order of the keys; undefined for missing ones. Never throws. */
   get(keys: readonly string[]): Promise<(string | undefined)[]>;
-  /** `ttl` in seconds. More than 256 kB is not kept. Never throws. */
+  /** `ttl` in seconds. More than 256 kB is not stored. Never throws. */
   set(key: string, value: string, ttl: number): Promise<void>;
 }
 

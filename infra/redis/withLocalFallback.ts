@@ -1,10 +1,10 @@
-/** What is shared in Redis goes on without it: each process then counts alone. */
+/** Falls back to the state of this process while Redis does not answer. */
 import { limiterAlone } from '../telemetry/counters.ts';
 
-/** So long after a failure Redis is not asked again. */
+/** Pause in ms after a failure before Redis is tried again. */
 const BLIND_MS = 1_000;
 
-/** Does what is shared, and what this process can do alone while Redis does not answer. */
+/** Runs the shared variant, and the local one while Redis does not answer. */
 export function withLocalFallback(onFallback: (error: unknown) => void) {
   let blindUntil = 0;
   let doubtful = false;
@@ -12,7 +12,7 @@ export function withLocalFallback(onFallback: (error: unknown) => void) {
 
   return async function orLocally<T>(shared: () => Promise<T>, alone: () => T | Promise<T>): Promise<T> {
     if (probing || Date.now() < blindUntil) return await alone();
-    // After a failure one call finds out for all: a Redis that hangs would hold up each that asks for its deadline.
+    // After a failure one call probes for all: a Redis that hangs would delay each call by its deadline.
     const probe = doubtful;
     probing = probe;
     try {

@@ -1,8 +1,8 @@
-/** Where the objects of a job lie. The queue_id is the folder, so an orphan can be told by its name alone. */
+/** Keys of the objects of a job. The queue_id is the folder, so an orphan is recognised by its name. */
 export const INCOMING = 'incoming/';
 export const OUTPUT = 'output/';
 
-/** The bytes that were measured: uploaded by the client, or fetched by us. */
+/** Measured bytes: uploaded by the client, or fetched by this service. */
 export function sourceKey(queueId: string): string {
   return `${INCOMING}${queueId}/source`;
 }
@@ -12,22 +12,22 @@ export function mediaKey(queueId: string, index: number): string {
   return `${INCOMING}${queueId}/media/${index}`;
 }
 
-/** What the order says that must not enter a history: words and URLs of a user. */
+/** Parts of the order that must not enter a history: text and URLs of a user. */
 export function sealedOrderKey(queueId: string): string {
   return `${INCOMING}${queueId}/order.json`;
 }
 
-/** Everything that was made for a job lies below this. */
+/** Folder of all outputs of a job. */
 export function outputPrefix(queueId: string): string {
   return `${OUTPUT}${queueId}/`;
 }
 
-/** One attempt's output: a name of its own, so that a late attempt never overwrites what was already promised. */
+/** Output of one attempt, with a unique name, so that a late attempt never overwrites a promised one. */
 export function outputKey(queueId: string, attemptId: string): string {
   return `${outputPrefix(queueId)}${attemptId}`;
 }
 
-/** The queue_id that an object's key names; undefined for a key that is not ours. */
+/** queue_id of an object key; undefined for a foreign key. */
 export function queueIdOf(key: string): string | undefined {
   return /^(?:incoming|output)\/([0-9a-f-]{36})\//.exec(key)?.[1];
 }

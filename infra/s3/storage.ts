@@ -1,4 +1,4 @@
-/** The one bucket: what was uploaded, what was made. Every call has a deadline and a bounded number of attempts. */
+/** The bucket with uploads and outputs. Every call has a deadline and a bounded number of attempts. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export interface StorageOptions {
 }
 
 interface ByteRange {
-  /** First and last byte, both included. */
+  /** First and last byte, both inclusive. */
   start: number;
   end: number;
 }
@@ -43,25 +43,25 @@ export interface StoredObject {
 interface StoredPage {
   objects: StoredObject[];
   next: string | undefined;
-  /** The store's own clock at its answer: the age of an object is told by no other. */
+  /** Clock of the store at its answer: the age of an object is by that clock only. */
   at: Date;
 }
 
 interface PutOptions {
   contentType: string;
-  /** Lower-case hex: the store refuses what arrives otherwise. */
+  /** Lower-case hex: the store refuses other content. */
   sha256?: string;
 }
 
 interface GetFileOptions {
   path: string;
-  /** Lower-case hex: what comes otherwise is an error. */
+  /** Lower-case hex: other content is an error. */
   sha256?: string | undefined;
   signal: AbortSignal;
 }
 
 export interface Storage {
-  /** Puts a file; the body is opened anew for each attempt, so a half-sent one is never continued. */
+  /** Puts a file; each attempt opens the body anew, so a half-sent one is never continued. */
   putFile(key: string, path: string, options: PutOptions & { sizeBytes: number }): Promise<void>;
   putBytes(key: string, bytes: Buffer, options: PutOptions): Promise<void>;
   /** Writes an object into a new file; false when there is none. */
@@ -69,7 +69,7 @@ export interface Storage {
   /** Streams an object, or a part of it; undefined when there is none. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>;
   sizeOf(key: string): Promise<number | undefined>;
-  /** Removes an object; removing what is not there succeeds. */
+  /** Removes an object; succeeds when it does not exist. */
   remove(key: string): Promise<void>;
   /** One page of objects below a prefix, at most 1,000, with the token of the next page. */
   list(prefix: string, continuation?: string): Promise<StoredPage>;
@@ -82,7 +82,7 @@ export interface Storage {
 const ATTEMPTS = 3;
 const CONNECT_MS = 5_000;
 const MAX_CONNECTIONS = 256;
-/** Up to here a body is sent and taken in one piece: no chunked trailer, half the work of a stream. */
+/** Up to this size a body is sent in one piece: no chunked trailer, half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
 interface Bucket {
@@ -149,10 +149,10 @@ function clientOptions({ endpoint, region, accessKeyId, secretAccessKey }: Stora
     region,
     forcePathStyle: true,
     maxAttempts: ATTEMPTS,
-    // What must arrive as it was sent goes with its SHA-256; the SDK's own CRC costs a quarter of a call (bench `jobs`).
+    // Uploads carry their SHA-256; the SDK's own CRC costs a quarter of a call (bench `jobs`).
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Built once per kind of command: so nothing may be added to the middleware of a single one.
+    // Built once per command type: nothing may be added to the middleware of a single command.
     cacheMiddleware: true,
     credentials: { accessKeyId, secretAccessKey },
   } as const;
@@ -229,7 +229,7 @@ async function list({ client, bucket }: Bucket, prefix: string, continuation?: s
   const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
     Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
   );
-  // It says whole seconds: the latest moment that it can mean.
+  // It has whole seconds: the latest moment that it can mean.
   const at = new Date(Date.parse((page.$metadata as { date?: string }).date ?? '') + 999);
   if (Number.isNaN(at.getTime())) throw new Error('the S3 server does not say what time it is');
   return { objects, next: page.NextContinuationToken, at };
@@ -242,7 +242,7 @@ async function createBucket({ client, bucket }: Bucket): Promise<void> {
   });
 }
 
-/** The SDK cannot repeat a body that was a stream, so puts of files are repeated here; those of bytes for one cause only. */
+/** The SDK cannot repeat a streamed body, so puts of files are repeated here; those of bytes for one cause only. */
 async function attempt(work: () => Promise<void>, isTransient: (error: unknown) => boolean): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -260,7 +260,7 @@ function mayPassBy(error: unknown): boolean {
   return status >= 500 || isFolderRace(error);
 }
 
-/** A store on a file system removes folders that are empty: a put that meets this answers that its object were a folder. */
+/** A store on a file system removes empty folders: a concurrent put reports that its object is a folder. */
 function isFolderRace(error: unknown): boolean {
   return error instanceof S3ServiceException && error.name === 'ExistingObjectIsDirectory';
 }

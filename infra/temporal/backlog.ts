@@ -1,4 +1,4 @@
-/** What waits in a task queue, as the server estimates it. */
+/** Backlog of a task queue, as the server estimates it. */
 import type { TaskQueue } from '../../domain/queues.ts';
 import type { Temporal } from './connect.ts';
 
@@ -6,14 +6,14 @@ export interface Backlog {
   queue: TaskQueue;
   kind: 'workflow' | 'activity';
   count: number;
-  /** Of the oldest task; 0 when none waits. */
+  /** Age of the oldest task; 0 when none waits. */
   ageSeconds: number;
 }
 
-/** The server's numbers for the two kinds of task. */
+/** Numbers of the two task types at the server. */
 const KINDS = { workflow: 1, activity: 2 } as const;
 
-/** Everything that waits in these queues; workflows run on `jobs` only. */
+/** Backlog of these queues; workflows run on `jobs` only. */
 export async function backlogsOf(
   temporal: Temporal,
   queues: readonly TaskQueue[],

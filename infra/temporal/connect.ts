@@ -1,4 +1,4 @@
-/** The client side of Temporal: one lazy connection, every call with a deadline. */
+/** Temporal client: one lazy connection, every call with a deadline. */
 
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { type CallContext, Client, Connection, WorkflowService } from '@temporalio/client';
@@ -7,7 +7,7 @@ import { traceCalls } from './traceHeaders.ts';
 export interface TemporalOptions {
   address: string;
   namespace: string;
-  /** `none`: a failed call is told at once, for callers that repeat with their own patience. The SDK's take 17 s. */
+  /** `none`: a failed call is reported at once, for callers with their own retries. The SDK's take 17 s. */
   retries?: 'none';
 }
 
@@ -61,7 +61,7 @@ const WORKFLOW_SERVICE = 'temporal.api.workflowservice.v1.WorkflowService';
  * `front`.
  */
 class BoundedConnection extends Connection {
-  /** The same connection, seen through a service all of whose calls end by then (Unix ms). */
+  /** The same connection with a service whose calls all end by then (Unix ms). */
   until(deadline: number): Connection {
     const context: Pick<AsyncLocalStorage<CallContext>, 'getStore'> = { getStore: () => ({ deadline }) };
     const { interceptors, metadata } = this.options;

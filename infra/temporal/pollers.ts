@@ -18,7 +18,7 @@ export async function pollersOf(temporal: Temporal, queue: TaskQueue, type: keyo
   return pollers ?? [];
 }
 
-/** When a worker on `host` last asked this queue for work; undefined when the server remembers none. */
+/** Time of the last poll of this queue by a worker on `host`; undefined when the server has none. */
 export async function lastPollOf(
   temporal: Temporal,
   { queue, host }: { queue: TaskQueue; host: string },

@@ -1,7 +1,7 @@
-/** Custom search attributes of a namespace: what an operator lists and reads jobs by in the Temporal UI. */
+/** Custom search attributes of a namespace, for operators in the Temporal UI. */
 import { Connection } from '@temporalio/client';
 
-/** The server's numbers for the types that are used here (`IndexedValueType`). */
+/** Numbers of the used types at the server (`IndexedValueType`). */
 const TYPE_NUMBERS = {
   Text: 1,
   Keyword: 2,
@@ -14,8 +14,8 @@ const TYPE_NUMBERS = {
 export type SearchAttributeType = keyof typeof TYPE_NUMBERS;
 
 /**
- * Registers what is missing; what is there already stays as it is. Throws when the server does not answer in 10 s or
- * knows a name as another type.
+ * Registers missing attributes and keeps existing ones. Throws when the server does not answer in 10 s or has a name
+ * with another type.
  */
 export async function registerSearchAttributes(
   target: { address: string; namespace: string },

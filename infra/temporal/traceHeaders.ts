@@ -1,10 +1,10 @@
-/** The trace of a request in the headers of what it starts, and back. */
+/** Writes the trace of a request into headers of the workflows that it starts, and reads it. */
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import { TRACE_HEADER } from '../../domain/traceHeader.ts';
 import { inSpan, traceparent } from '../telemetry/spans.ts';
 
-/** Every call that waits for a workflow is a span; a workflow that is started gets to know below which. */
+/** Every call that waits for a workflow is a span, and a started workflow gets its parent span. */
 export const traceCalls: WorkflowClientInterceptor = {
   startUpdateWithStart: (input, next) =>
     inSpan(
@@ -35,7 +35,7 @@ function withTrace(headers: Headers): Headers {
   return { ...headers, [TRACE_HEADER]: defaultPayloadConverter.toPayload({ traceparent: parent }) };
 }
 
-/** What `traceCalls` wrote, or another program that follows the same convention; undefined when there is none. */
+/** Header written by `traceCalls`, or by another program with the same convention; undefined without one. */
 export function traceOf(headers: Headers): string | undefined {
   const payload = headers[TRACE_HEADER];
   if (!payload) return undefined;

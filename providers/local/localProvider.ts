@@ -13,7 +13,7 @@ import type {
   VideoRequest,
   VoiceChangeRequest,
 } from '../shared/provider.ts';
-import { asMp3, MP3_CONTENT_TYPE, demuxerOptions } from './ffmpegOptions.ts';
+import { asMp3, demuxerOptions, MP3_CONTENT_TYPE } from './ffmpegOptions.ts';
 import { speak } from './speech.ts';
 import { makeVideo } from './video/localVideo.ts';
 import { upscaleVideo } from './video/upscaleVideo.ts';

@@ -8,7 +8,7 @@ import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { GATEWAY_STATUSES, retryAfterMs } from '../shared/failedReply.ts';
 import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
-import { oneLine, failedOutcome, isContentPolicy } from './prediction.ts';
+import { failedOutcome, isContentPolicy, oneLine } from './prediction.ts';
 
 const text = z.string().optional().catch(undefined);
 const invalidField = z.object({ field: text, description: text });

@@ -86,7 +86,8 @@ interface Window {
 
 /** The headers list the windows of the plan: "1, 15000" is one a second and 15,000 a month. */
 function windowsOf(headers: Record<string, string>): Window[] {
-  const numbers = (errorNameOf: string) => (headers[errorNameOf] ?? '').split(',').map((part) => Number.parseInt(part, 10));
+  const numbers = (errorNameOf: string) =>
+    (headers[errorNameOf] ?? '').split(',').map((part) => Number.parseInt(part, 10));
   const remaining = numbers('x-ratelimit-remaining');
   const reset = numbers('x-ratelimit-reset');
   return remaining

@@ -2,7 +2,7 @@
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import type { FailedOutcome, GenerationRequest, Outcome } from './provider.ts';
-import { idOf, errorNameOf } from './textFailures.ts';
+import { errorNameOf, idOf } from './textFailures.ts';
 
 const BY_STATUS: Record<number, UpstreamFailureReason> = {
   401: 'credential',

@@ -5,7 +5,7 @@ import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import { audioContentType, readHead } from './audioFile.ts';
 import { fetchOutput, type OutputSource } from './fetchOutput.ts';
-import { allOrFirstFailure, abandonedFailure, translateMediaFailures } from './mediaFailures.ts';
+import { abandonedFailure, allOrFirstFailure, translateMediaFailures } from './mediaFailures.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, Speech, SpeechFormat } from './mediaProvider.ts';
 import { SPEECH_CONTAINERS } from './speechStream.ts';
 import { garbageFailure, lostFailure } from './textFailures.ts';

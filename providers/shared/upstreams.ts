@@ -54,10 +54,10 @@ export function createMediaAddresses(options: ChoiceOptions<MediaProvider, Media
 interface CallNames<Name extends string> {
   names: readonly Name[];
   /** Answers that go on as streams: each with its end watched. */
-  follow: { [Call in Name]?: (answer: never, ends: StreamEnds) => unknown };
+  follow: { [UpstreamCall in Name]?: (answer: never, ends: StreamEnds) => unknown };
 }
 
-type Call = (order: unknown, context: { signal: AbortSignal }) => Promise<unknown>;
+type UpstreamCall = (order: unknown, context: { signal: AbortSignal }) => Promise<unknown>;
 
 /** Each call at one of the addresses. The casts say what `names` guarantees: members that are calls, or absent. */
 function callsOf<Provider extends object, Name extends string & keyof Provider>(
@@ -68,12 +68,12 @@ function callsOf<Provider extends object, Name extends string & keyof Provider>(
   const offered = names.filter(
     (name) => addresses.length > 0 && addresses.every(({ provider }) => provider[name] !== undefined),
   );
-  const callAt = (name: Name): Call => {
+  const callAt = (name: Name): UpstreamCall => {
     const watch = follow[name] as ((answer: unknown, ends: StreamEnds) => unknown) | undefined;
     return (order, context) =>
       choice.ask(
         { call: name, signal: context.signal },
-        (provider) => (provider[name] as Call).call(provider, order, context),
+        (provider) => (provider[name] as UpstreamCall).call(provider, order, context),
         watch,
       );
   };

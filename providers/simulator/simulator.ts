@@ -15,7 +15,7 @@ import type {
   OperationHandle,
   Outcome,
 } from '../shared/provider.ts';
-import { endFaultyCall, behaviourOf, latenessOf, pause, refusal, applyFault } from './faults.ts';
+import { applyFault, behaviourOf, endFaultyCall, latenessOf, pause, refusal } from './faults.ts';
 import { orderedOutput, type SpoiledOutput, writeOutput } from './orderedOutput.ts';
 import { type OrderStore, openOrders, type SimulatedOrder } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import { withWorkplace, type WorkFolder } from '../../activities/folders.ts';
+import { type WorkFolder, withWorkplace } from '../../activities/folders.ts';
 import type { MeasuredOrder } from '../../activities/jobTerms.ts';
 import { requestOf } from '../../activities/requestOf.ts';
 import { unseal, waitUntilStored } from '../../activities/unseal.ts';

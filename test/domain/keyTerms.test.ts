@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type KeyTerms, MODEL_PRIVACIES, intersectKeyTerms } from '../../domain/caller.ts';
+import { intersectKeyTerms, type KeyTerms, MODEL_PRIVACIES } from '../../domain/caller.ts';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { isAllowed, isInScope } from '../../domain/modelAccess.ts';
 

@@ -2,7 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-import type { PaymentLookup, PaymentNetwork, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
+import type {
+  PaymentLookup,
+  PaymentNetwork,
+  SettleOutcome,
+} from '../../providers/payments/paymentNetwork.ts';
 
 export const NETWORK = 'eip155:84532';
 
@@ -32,7 +36,11 @@ export const STUCK: PaymentLookup = { state: 'absent', gone: false, stuck: true 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`;
 export const FINAL: PaymentLookup = { state: 'final', transaction: TRANSACTION, amount: '5000000' };
 export const PENDING: PaymentLookup = { state: 'pending', transaction: TRANSACTION };
-export const WRONG: PaymentLookup = { state: 'wrong', transaction: TRANSACTION, reason: 'cancelled by its payer' };
+export const WRONG: PaymentLookup = {
+  state: 'wrong',
+  transaction: TRANSACTION,
+  reason: 'cancelled by its payer',
+};
 export const SENT: SettleOutcome = { outcome: 'sent', transaction: TRANSACTION };
 export const REFUSED: SettleOutcome = { outcome: 'refused', reason: 'insufficient_funds' };
 export const UNKNOWN: SettleOutcome = { outcome: 'unknown', reason: 'the connection broke' };

@@ -1,19 +1,20 @@
-/** Whether a sign-in's signature is of its wallet: always over the text that was written from what was read of it. */
+/** Checks that a sign-in was signed by its wallet, always over the text that was written from the parsed fields. */
 import { getAddress, hashMessage, toHex } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import { signedTexts, type UnverifiedSignIn } from '../../../domain/signIn/rules.ts';
-import { isValidPublicKey, isSignedBy } from './ed25519.ts';
+import { isSignedBy, isValidPublicKey } from './ed25519.ts';
 import type { RecoverSigner } from './recoverSigner.ts';
 import type { SmartWallets } from './smartWallets.ts';
 
-/** In lower case: one spelling a signature. */
+/** Lower case only: each signature has one spelling. */
 const HEX = /^0x(?:[0-9a-f]{2})+$/;
 const EOA_BYTES = 65;
 
 /**
- * Whether a key or a contract signed. EIP-191 first; where that says nothing, the wallet may be a contract. `from`: the client's address, for which its chain is
- * asked. Throws SignInRefused, or FareboxError: `unavailable` when the chain does not answer, `rate_limited`.
+ * Checks the signature of a key or a contract. EIP-191 comes first; where it finds no signer, the wallet may be a
+ * contract. `from`: address of the client on whose behalf the chain is queried. Throws SignInRefused, or FareboxError:
+ * `unavailable` when the chain does not answer, `rate_limited`.
  */
 export async function checkEvm(
   read: UnverifiedSignIn,

@@ -1,4 +1,4 @@
-/** Sign-in with a wallet, put together: the rules, then the signature, then the nonce, which is used up by the two. */
+/** Sign-in with a wallet: first the rules, then the signature, then the nonce, which is used up. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
@@ -24,7 +24,7 @@ export interface SignInParts {
   clock: Pick<DatabaseClock, 'now'>;
   log: Logger;
   throttle: Pick<SignInThrottle, 'askChain' | 'requireOpen'>;
-  /** Undefined: no chain can be asked, and wallets that are contracts cannot sign in. */
+  /** Undefined: no chain can be queried, and contract wallets cannot sign in. */
   ethCall?: EthCall | undefined;
 }
 
@@ -35,7 +35,7 @@ export function createSignIn({ settings, sql, clock, log, throttle, ethCall }: S
   const networks = new Set(askable.map(({ network }) => network));
   const wallets = createSmartWallets({ ethCall, networks, guard: throttle.askChain, log });
   const recovery = loadRecoverSigner();
-  // Told to whoever signs in; until then it must not count as nobody's.
+  // The error goes to each client that signs in; until then it must not count as an unhandled rejection.
   recovery.catch(() => undefined);
 
   async function signerOf(read: UnverifiedSignIn, from: string): Promise<Wallet> {
@@ -83,13 +83,13 @@ export function createSignIn({ settings, sql, clock, log, throttle, ethCall }: S
 
 interface SignInAttempt {
   header: string;
-  /** The client's address. */
+  /** Address of the client. */
   from: string;
-  /** Unknown until the header could be read. */
+  /** `unknown` until the header is parsed. */
   family: WalletFamily | 'unknown';
 }
 
-/** Of a closed list: the codes of the refusals, and those of errors. */
+/** Label from a closed list: codes of refusals and of errors. */
 function outcomeOf(error: unknown): string {
   if (error instanceof SignInRefused) return error.code.replace('X402_SIGN_IN_', '').toLowerCase();
   return error instanceof FareboxError ? error.code : 'failed';

@@ -1,14 +1,14 @@
 /**
- * Ed25519 by the rules of RFC 8032, strict where libraries leave a choice: one encoding of each point and number, and
- * no key of small order, for which anyone could sign (WALLET-4).
+ * Ed25519 by RFC 8032, strict where libraries leave a choice: one encoding of each point and number, and no key of
+ * small order, for which anyone could sign (WALLET-4).
  */
 import { createPublicKey, verify } from 'node:crypto';
 import { isLargeOrderPoint, isStrictEd25519 } from '../../../domain/ed25519.ts';
 
-/** Whether it can be somebody's key: 32 bytes that encode a number below p, and no point of small order. */
+/** Whether bytes can be a key: 32 bytes that encode a number below p, and no point of small order. */
 export const isValidPublicKey = isLargeOrderPoint;
 
-/** `key`: one that may be somebody's; `signature`: 64 bytes. */
+/** `key`: checked by `isKeyOfSomebody`; `signature`: 64 bytes. */
 export function isSignedBy(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (!isStrictEd25519(key, signature)) return false;
   const x = Buffer.from(key).toString('base64url');

@@ -1,17 +1,20 @@
-/** Whose key signed a digest: secp256k1 with recovery, in WebAssembly: an eleventh of the time of JavaScript (bench `signin`). */
+/**
+ * Recovers the signer of a digest: secp256k1 in WebAssembly, which takes an eleventh of the time of JavaScript (bench
+ * `signin`).
+ */
 
-// The package's own front page would load all that it knows of other chains: 20 MB a process.
+// The package's main entry would load its code for other chains: 20 MB a process.
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js';
 import { keccak256 } from 'viem';
 
 interface Signer {
-  /** In lower case with 0x. */
+  /** Lower case, with 0x. */
   address: string;
-  /** Not one of the other spellings of the same signature: high s, or a v other than 27 and 28. */
+  /** False for other spellings of the same signature: high s, or a v other than 27 and 28. */
   isCanonical: boolean;
 }
 
-/** `signature`: 65 bytes, r, s and v. Undefined: nobody's. */
+/** `signature`: 65 bytes, r, s and v. Undefined: no key signed it. */
 export type RecoverSigner = (digest: Uint8Array, signature: Uint8Array) => Signer | undefined;
 
 const HALF_ORDER = Buffer.from('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0', 'hex');

@@ -1,4 +1,4 @@
-/** Whether a wallet's own key signed a text: EIP-191 (EOA), or Ed25519 as Solana wallets sign messages. */
+/** Checks that the key of a wallet signed a text: EIP-191 (EOA), or Ed25519 as Solana wallets sign messages. */
 import { getAddress, hashMessage } from 'viem';
 import { bytesOfBase58 } from '../../../domain/base58.ts';
 import type { Wallet } from '../../../domain/wallets.ts';
@@ -10,12 +10,12 @@ let recovery: Promise<RecoverSigner> | undefined;
 
 const HEX = /^0x[0-9a-f]{130}$/;
 
-/** As a text for its wallet spells it: of EVM with its checksum. */
+/** The address as it stands in a text to sign: with its checksum for EVM. */
 export function addressText({ family, address }: Wallet): string {
   return family === 'evm' ? getAddress(address) : address;
 }
 
-/** `signature`: 65 bytes in hex with 0x, or of Solana 64 in base58. */
+/** `signature`: 65 bytes in hex with 0x; for Solana 64 bytes in base58. */
 export async function isTextSignedBy(wallet: Wallet, text: string, signature: string): Promise<boolean> {
   if (wallet.family === 'solana') return isSignedOnSolana(wallet, text, signature);
   if (!HEX.test(signature)) return false;

@@ -1,7 +1,7 @@
 /**
- * Wallets that are contracts: their chain is asked whether they signed, by calls that change nothing, bounded in gas, in
- * time, in the size of the answer and in number. Deployed ones by EIP-1271; others, and whoever wraps its signature so, by
- * the universal validator of EIP-6492, whose code runs without being deployed.
+ * Contract wallets: their chain is asked whether they signed, by calls that change nothing, bounded in gas, time, size
+ * of the reply and number. Deployed wallets answer by EIP-1271. Others, and signatures in the wrapper of EIP-6492, are
+ * checked by its universal validator, whose code runs without being deployed.
  */
 import {
   encodeDeployData,
@@ -17,8 +17,8 @@ import type { SignInThrottle } from '../signInThrottle.ts';
 type Hex = `0x${string}`;
 
 /**
- * Asks a node of the network (CAIP-2) without changing anything. Not ok: the contract refused, or ran out of gas. Throws
- * when the node does not answer.
+ * Calls a node of the network (CAIP-2) without changing anything. Not ok: the contract reverted, or ran out of gas.
+ * Throws when the node does not answer.
  */
 export type EthCall = (
   network: string,
@@ -28,18 +28,18 @@ export type EthCall = (
 
 interface ContractSignature {
   network: string;
-  /** In lower case with 0x. */
+  /** Lower case, with 0x. */
   address: Hex;
   digest: Hex;
   signature: Hex;
 }
 
 export interface SmartWalletOptions {
-  /** Undefined: no chain can be asked. */
+  /** Undefined: no chain can be queried. */
   ethCall: EthCall | undefined;
-  /** Networks (CAIP-2) that have a node to ask. */
+  /** Networks (CAIP-2) that have a node. */
   networks: ReadonlySet<string>;
-  /** Around each question, for the address that it is asked for: throws instead when that one has asked too much. */
+  /** Wraps each query on behalf of an address; throws in place of it when that address has queried too much. */
   guard: SignInThrottle['askChain'];
   log: Logger;
 }
@@ -47,7 +47,7 @@ export interface SmartWalletOptions {
 export interface SmartWallets {
   canAsk(network: string): boolean;
   /**
-   * Returns when the wallet signed it. `from`: the client's address. Throws SignInRefused, or FareboxError: `unavailable`
+   * Returns when the wallet signed. `from`: address of the client. Throws SignInRefused, or FareboxError: `unavailable`
    * when the node does not answer, `rate_limited`.
    */
   check(signature: ContractSignature, from: string): Promise<void>;
@@ -67,13 +67,13 @@ const EIP1271 = [
 ] as const;
 
 const TIME_LIMIT_MS = 2_000;
-/** Anybody can have the chain asked by a signature that is none: so many at once in a process, and no more. */
+/** Anybody can cause a query by an invalid signature, so a process runs at most so many at once. */
 const MAX_AT_ONCE = 16;
-/** A signature by passkey that is checked in Solidity takes 350,000; making a wallet takes a million. */
+/** A passkey signature that is checked in Solidity takes 350,000 gas; creating a wallet takes a million. */
 const MAX_GAS = { eip1271: 2_000_000n, eip6492: 6_000_000n } as const;
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`;
 const WRAPPED = '6492'.repeat(16);
-/** Addresses of what is built into nodes: the one of `identity` gives back what it is asked, the magic value first. */
+/** Precompiled contracts. The one named `identity` returns its input, which can begin with the magic value. */
 const BUILT_IN = /^0x0{36}/;
 
 export function createSmartWallets({ ethCall, networks, guard, log }: SmartWalletOptions): SmartWallets {
@@ -131,7 +131,7 @@ async function isValid(asked: ContractSignature, ethCall: EthCall, signal: Abort
   return answer.ok && answer.data === MAGIC;
 }
 
-/** Ends with the limit even when what is waited for does not look at the signal. */
+/** Ends at the limit even when the work ignores its signal. */
 async function withinTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

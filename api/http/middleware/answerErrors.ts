@@ -1,4 +1,4 @@
-/** The one exit of errors: whatever was thrown below becomes a documented body, and the log gets the rest. */
+/** Turns every error into a documented body; the details go to the log. */
 import type Koa from 'koa';
 import type { FareboxError } from '../../../domain/errors.ts';
 import { errorAnswer, errorStatus, toFareboxError } from '../errors.ts';
@@ -13,7 +13,7 @@ export function answerErrors(respond: Respond): Koa.Middleware<RequestState> {
       const error = toFareboxError(thrown);
       ctx.state.errorCode = error.code;
       logError(ctx.state, error);
-      // Half an answer cannot be taken back: the connection ends, so that nobody takes it for a whole one.
+      // A partial answer cannot be withdrawn: the connection ends, so that no client takes it for complete.
       if (ctx.res.headersSent) ctx.res.destroy();
       else await respond(ctx, errorAnswer(error));
     }

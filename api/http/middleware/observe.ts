@@ -1,4 +1,4 @@
-/** The outermost layer: gives the request its id, and when its answer ended one way or the other, one log line and one figure. */
+/** Outermost layer: gives the request its id, and writes one log line and one metric when its answer has ended. */
 import type Koa from 'koa';
 import type { Logger } from '../../../infra/log.ts';
 import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
@@ -10,7 +10,7 @@ import type { Receipts } from '../../server/receipts.ts';
 import type { TurnGuard } from '../../server/turnGuard.ts';
 import { type ApiContext, RequestState } from '../requestState.ts';
 
-/** The client went away before the answer was complete. */
+/** The client disconnected before the answer was complete. */
 const CLIENT_CLOSED = 499;
 
 export interface Observation {
@@ -35,7 +35,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
     if (inFlight.draining) res.setHeader('Connection', 'close');
     metrics.requestsInFlight.inc();
     const answered = inFlight.enterResponse(res);
-    // What balancers and Prometheus ask every few seconds is nobody's trace.
+    // Requests of load balancers and Prometheus are not traced.
     const span = ctx.path.startsWith('/api/')
       ? requestSpan(state.requestId, { 'http.request.method': ctx.method })
       : undefined;

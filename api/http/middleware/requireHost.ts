@@ -1,4 +1,4 @@
-/** RFC 9112, 3.2: a request of HTTP/1.1 without Host is refused. What Host says is used for nothing. */
+/** RFC 9112, 3.2: an HTTP/1.1 request without Host is refused. The value of Host is not used. */
 import type Koa from 'koa';
 import { FareboxError } from '../../../domain/errors.ts';
 import type { RequestState } from '../requestState.ts';

@@ -1,4 +1,4 @@
-/** What a decision takes: which calls of the model, how many tokens, and the documented refusals of too much of either. */
+/** Plan of a decision: calls of the model, their tokens, and the documented refusals of too many of either. */
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { type Evaluation, evaluationOf } from '../../../domain/decisions/evaluation.ts';
 import { messagesFor, questionText, textOf } from '../../../domain/decisions/prompt.ts';
@@ -13,7 +13,7 @@ import { estimateInTurns } from '../../../engines/text/estimateInTurns.ts';
 import { invalid } from '../../http/invalid.ts';
 import type { DecisionBody } from './decisionBody.ts';
 
-/** Of one request: each is paid for. Eight at a time, it ends well before its deadline. */
+/** Calls of one request, each paid for. Eight at a time end well before its deadline. */
 const MAX_CALLS = 400;
 
 export interface PlannedQuestion {
@@ -27,13 +27,13 @@ export interface DecisionPlan {
   evaluation: Evaluation;
   state: string;
   questions: PlannedQuestion[];
-  /** Of all calls together, at most. */
+  /** Highest total of all calls. */
   promptTokens: number;
   completionTokens: number;
   bound: LedgerPrice;
 }
 
-/** Enough for a label, and for the marks that some models put around it when they are not held to one token. */
+/** Enough for a label, and for the quotes that some models add when they may write more than one token. */
 const OUTPUT_TOKENS = { logprobs: 1, sampling: 4 } as const;
 
 export function maxTokensOf({ method }: Evaluation): number {
@@ -53,7 +53,7 @@ export async function planDecision(
   const state = textOf(body.state);
   const rounds = questions.map(({ options }) => longestRounds(options, evaluation.topLogprobs));
   const each = evaluation.method === 'sampling' ? evaluation.samples : 1;
-  // One with a single option takes no call, and is one all the same.
+  // A question with a single option needs no call, but counts.
   if (questions.length > MAX_CALLS) {
     throw invalid('questions', `At most ${MAX_CALLS} questions are possible, not ${questions.length}`);
   }
@@ -69,7 +69,7 @@ export async function planDecision(
   return { evaluation, state, questions, promptTokens, completionTokens, bound };
 }
 
-/** One at a time: together they can be hundreds of times as long as the request. */
+/** One at a time: together they can be hundreds of times the size of the request. */
 function* longestTexts(
   questions: readonly PlannedQuestion[],
   rounds: readonly string[][][],
@@ -110,7 +110,7 @@ async function refuseTooLong(
     state,
     ...questions.map(({ instructions, options }) => [instructions, ...options].join('\n')),
   ];
-  // The estimate is on the high side: most requests are not counted at all.
+  // The estimate is on the high side: most requests need no exact count.
   if (tooLong(texts.map(estimateTokens)) === undefined) return;
   const surely = tooLong(
     texts.map(({ length }) => length),

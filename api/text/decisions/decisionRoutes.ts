@@ -1,4 +1,4 @@
-/** POST /decisions and its other name (TEXT-28). */
+/** POST /decisions and its alias (TEXT-28). */
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { textOf } from '../../../domain/decisions/prompt.ts';
 import { FareboxError } from '../../../domain/errors.ts';
@@ -25,7 +25,7 @@ import { type DecisionPlan, planDecision } from './decisionPlan.ts';
 import { DecisionTally, evaluate } from './evaluate.ts';
 import { decisionDescription } from './openapi.ts';
 
-/** Many times what `maxTotalTokens` lets through. */
+/** Many times the size that `maxTotalTokens` allows. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEADLINE_MS = 120_000;
 
@@ -60,7 +60,7 @@ const decisionRoute = (path: string, alias: boolean) =>
 
 export const decisionRoutes = [decisionRoute('/decisions', false), decisionRoute('/systemone', true)];
 
-/** As if each question were one call. */
+/** Estimated as if each question were one call. */
 async function estimateOf({ state, questions }: DecisionBody): Promise<number> {
   const all = Object.values(questions);
   const ofState = await estimateInTurns([textOf(state)]);
@@ -94,7 +94,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
       const answer = json(body, { headers: modelHeaders(request, call.attempt) });
       return { ...answer, compressible: true };
     } catch (error) {
-      // Who leaves before the end pays for what was answered until then; who is told of a failure pays nothing.
+      // A client that leaves before the end pays for the answers until then; one that gets an error pays nothing.
       if (request.hasLeft) await settleCall(call, tally.sum());
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Asks a decision model all questions of a request, side by side; the first failure ends all of them. */
+/** Sends all questions of a request to a decision model in parallel; the first failure ends all of them. */
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import { fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
@@ -11,14 +11,14 @@ import type { ModelCall } from '../modelCall.ts';
 import { type CountedUsage, countCompletion } from '../tally.ts';
 import { type DecisionPlan, maxTokensOf, type PlannedQuestion } from './decisionPlan.ts';
 
-/** Calls of one request that are under way at once. */
+/** Calls of one request that run at the same time. */
 const SIDE_BY_SIDE = 8;
 
 export interface Evaluating {
   call: ModelCall<DecisionModel, DecisionPlan>;
   complete: NonNullable<TextProvider['complete']>;
   endUser: string;
-  /** Grows with every call that was answered, also when a later one fails. */
+  /** Grows with every answered call, also when a later one fails. */
   tally: DecisionTally;
 }
 
@@ -35,13 +35,13 @@ export class DecisionTally {
     this.#counted ||= counted;
   }
 
-  /** All calls so far. */
+  /** Sum of all calls so far. */
   sum(): CountedUsage {
     return { usage: { ...this.#usage }, counted: this.#counted };
   }
 }
 
-/** Throws UpstreamFailure; then no call is under way any more. */
+/** Throws UpstreamFailure; then no call is running. */
 export async function evaluate(terms: Evaluating): Promise<Record<string, DecisionAnswer>> {
   const failed = new AbortController();
   const desk: EvaluationContext = {
@@ -58,7 +58,7 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
         const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
         return [planned.id, decisionAnswerOf(planned.question, probabilities)] as const;
       } catch (error) {
-        // The others end because of this one: theirs are no reasons of their own.
+        // The others end because of this one: their errors do not count.
         first ??= { error };
         failed.abort();
         return undefined;
@@ -136,7 +136,7 @@ function complete(
   });
 }
 
-/** Lets a few in at once; the others wait in their order. */
+/** Semaphore with waiters in order. */
 class Gate {
   readonly #most: number;
   #inside = 0;
@@ -159,7 +159,7 @@ class Gate {
     }
   }
 
-  /** Resolves when nobody is inside. */
+  /** Resolves when all permits are free. */
   async empty(): Promise<void> {
     if (this.#inside === 0) return;
     await new Promise<void>((resolve) => {

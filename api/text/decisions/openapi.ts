@@ -1,4 +1,4 @@
-/** How POST /decisions describes itself, under both of its names. */
+/** Description of POST /decisions, under both of its names. */
 import { z } from 'zod';
 import type { RouteDescription } from '../../http/describe.ts';
 import { ANSWER_HEADERS, DRY_RUN } from '../openapi.ts';

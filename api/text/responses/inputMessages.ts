@@ -1,4 +1,4 @@
-/** The items of a response's input as the messages of a conversation. */
+/** Converts the input items of a response to messages. */
 import type { SentPart as ChatPart, SentMessage } from '../chatBody.ts';
 import type { ResponsesBody, ResponsesPart, SentItem } from './responsesBody.ts';
 
@@ -6,7 +6,7 @@ type ItemOfType<Type extends SentItem['type']> = Extract<SentItem, { type: Type 
 type SentMessageOfRole<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;
 type TextPart = Extract<ChatPart, { type: 'text' }>;
 
-/** Where in `input` a part stands that its message cannot have. */
+/** Path in `input` of a part that its message cannot have. */
 export class MisplacedPart extends Error {
   readonly path: (string | number)[];
 
@@ -43,7 +43,9 @@ export function inputMessages({
   return messages;
 }
 
-/** What the model said and called before somebody else spoke is one message: services refuse a result without its call. */
+/**
+ * Texts and calls of the model between two other messages are one message: services refuse a result without its call.
+ */
 class AssistantTurn {
   readonly #messages: SentMessage[];
   #texts: TextPart[] = [];
@@ -73,7 +75,7 @@ class AssistantTurn {
   }
 }
 
-/** Parts without a letter are left out: services refuse them. */
+/** Empty parts are dropped: services refuse them. */
 function textsOf({ role, content }: ItemOfType<'message'>, at: number): TextPart[] {
   const parts = typeof content === 'string' ? [{ type: 'input_text' as const, text: content }] : content;
   return parts.flatMap((part, index) => {
@@ -111,7 +113,7 @@ function partOf(part: ResponsesPart): ChatPart[] {
   }
 }
 
-/** A text as it is, a list of text parts as its text, anything else as JSON. */
+/** A text unchanged, a list of text parts as one text, anything else as JSON. */
 function wordsOf(output: unknown): string {
   if (typeof output === 'string') return output;
   const texts = Array.isArray(output) ? output.map(textIn) : [undefined];

@@ -1,4 +1,4 @@
-/** Response and its items as the client sees them (TEXT-25). */
+/** Items of a response in the public form (TEXT-25). */
 import type { FinishReason, ReasoningDetail, TokenUsage } from '../../../domain/text/chat.ts';
 import type { Citation, Heading } from '../present.ts';
 
@@ -8,7 +8,7 @@ export interface Annotation {
   type: 'url_citation';
   url: string;
   title: string;
-  /** In UTF-16 units of the text. */
+  /** Offset in UTF-16 units of the text. */
   start_index: number;
   end_index: number;
 }
@@ -37,7 +37,7 @@ export function callItem({ id, callId, name, arguments: text }: FunctionCall, st
   return { type: 'function_call' as const, id, call_id: callId, name, arguments: text, status };
 }
 
-/** What its service sealed of its reasoning, as one word that nobody reads; undefined where it sealed nothing. */
+/** Encrypted reasoning of the service as one opaque text; undefined when there is none. */
 export function sealedOf(details: readonly ReasoningDetail[]): string | undefined {
   const sealed = details.filter(({ data }) => data !== undefined);
   return sealed.length === 0 ? undefined : Buffer.from(JSON.stringify(sealed)).toString('base64');
@@ -48,7 +48,7 @@ const CUT: Partial<Record<FinishReason, string>> = {
   content_filter: 'content_filter',
 };
 
-/** Why the answer is not all of it; undefined where it is. */
+/** Reason why the answer is incomplete; undefined when it is complete. */
 export function incompleteReason(reason: FinishReason | undefined): string | undefined {
   return reason && CUT[reason];
 }
@@ -57,7 +57,7 @@ export interface Contents {
   status: 'completed' | 'incomplete' | 'in_progress' | 'failed';
   output: readonly object[];
   usage?: TokenUsage;
-  /** Of an incomplete one. */
+  /** Reason of an incomplete response. */
   reason?: string | undefined;
   error?: { code: string; message: string };
 }

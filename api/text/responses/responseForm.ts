@@ -1,4 +1,4 @@
-/** Response as the form of an answer (TEXT-25). */
+/** Answer in the form of a response (TEXT-25). */
 import { FareboxError } from '../../../domain/errors.ts';
 import type { AnswerForm, Made } from '../answerForm.ts';
 import type { Attempts, ChatAttempt } from '../chatAttempts.ts';
@@ -32,7 +32,7 @@ function citationsOf({ webResults }: Made['call']): readonly Citation[] {
   return webResults?.citations ?? [];
 }
 
-/** This form has no place for what an end-to-end encrypted answer takes. */
+/** This form has no fields for an end-to-end encrypted answer. */
 function choose(attempts: Attempts, { service_parameters: wanted }: ResponsesOrder): Attempts {
   if (wanted.enable_e2ee === false) return attempts;
   const sealed = ({ model }: ChatAttempt) => model.spec.capabilities?.supportsE2EE === true;

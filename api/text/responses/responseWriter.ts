@@ -24,7 +24,7 @@ type Kind<K extends Item['kind']> = Extract<Item, { kind: K }>;
 
 interface OpenItem<K extends Item['kind']> {
   item: Kind<K>;
-  /** Its place in the output. */
+  /** Index in the output. */
   at: number;
 }
 
@@ -37,7 +37,7 @@ export interface Opening {
 export class ResponseWriter implements StreamForm {
   readonly #opening: Opening;
   readonly #items: Item[] = [];
-  /** By the index of the chat's call. */
+  /** By index of the call in chat events. */
   readonly #calls = new Map<number, OpenItem<'call'>>();
   readonly #details: ReasoningDetail[] = [];
   #reasoning: OpenItem<'reasoning'> | undefined = undefined;
@@ -86,7 +86,7 @@ export class ResponseWriter implements StreamForm {
     return `event: ${type}\ndata: ${data}\n\n`;
   }
 
-  /** Without a number, and under another name inside than outside: so it is published. */
+  /** Without a sequence number, and with different outer and inner names, as published. */
   #searched(): string {
     const { heading, citations } = this.#opening;
     if (citations.length === 0) return '';
@@ -185,7 +185,7 @@ export class ResponseWriter implements StreamForm {
     return part + this.#frame('response.output_item.done', { output_index: at, item: presented });
   }
 
-  /** Where an answer was cut, its last item is the one that is not whole. */
+  /** The last item of a cut answer is the incomplete one. */
   #statusOf(at: number, cut: boolean): ItemStatus {
     return cut && at === this.#items.length - 1 ? 'in_progress' : 'completed';
   }

@@ -1,6 +1,6 @@
 /**
- * Body of POST /responses (TEXT-24). Unlike that of chat it ignores unknown fields. Those that clients are known to
- * send are named for the description of the API.
+ * Body of POST /responses (TEXT-24). Unlike the chat body it ignores unknown fields. Fields that clients are known to
+ * send are listed for the description of the API.
  */
 import { z } from 'zod';
 import { anonUserId, EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';
@@ -15,7 +15,7 @@ const imagePart = z.object({
   image_url: z.union([z.string().min(1), z.object({ url: z.string().min(1), detail })]),
   detail,
 });
-/** Beyond the published table: what chat takes as `file`. */
+/** Beyond the published table: `file` as chat accepts it. */
 const filePart = z
   .object({
     type: z.literal('input_file'),
@@ -60,7 +60,7 @@ const item = z.discriminatedUnion('type', [
     status: nullish(z.enum(['completed', 'in_progress'])),
   }),
   z.object({ type: z.literal('item_reference'), id: z.string() }),
-  /** Beyond the published table: an answer's own items are taken back. */
+  /** Beyond the published table: items of an earlier answer are accepted. */
   z.object({ type: z.literal('web_search_call'), id: z.string().exactOptional() }),
 ]);
 export type SentItem = z.output<typeof item>;
@@ -121,7 +121,7 @@ const format = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Others of the parameters are dropped here, as unknown ones are. */
+/** Other parameters are dropped, as unknown ones are. */
 const parameters = serviceParameters.pick({
   character_slug: true,
   enable_e2ee: true,
@@ -136,7 +136,7 @@ const ignored = z.unknown().optional().describe('Accepted without effect.');
 const WITHOUT_EFFECT = {
   ...{ background: ignored, metadata: ignored, n: ignored, previous_response_id: ignored },
   ...{ prompt_cache_key: ignored, seed: ignored, stop: ignored, store: ignored, user: ignored },
-  // Of the clients of the API that this one resembles.
+  // Fields that clients of the OpenAI API send.
   ...{ conversation: ignored, max_tool_calls: ignored, prompt_cache_retention: ignored },
   ...{ safety_identifier: ignored, service_tier: ignored, stream_options: ignored },
   ...{ top_logprobs: ignored, truncation: ignored },
@@ -175,7 +175,7 @@ export const responsesBody = z.object({
 });
 export type ResponsesBody = z.output<typeof responsesBody>;
 
-/** Of a union only the complaint about what was meant is worth reading. */
+/** Only the finding about the intended member of a union is reported. */
 function firstFaultOf(meant: z.ZodType): (issue: { input?: unknown }) => string | undefined {
   return ({ input }) => {
     if (typeof input !== 'object' || input === null) return undefined;

@@ -29,7 +29,7 @@ export const responsesRoute = defineRoute({
   },
 });
 
-/** What chat calls these fields is not what this client sent. */
+/** Names of chat fields as this client sent them. */
 const NAMES: Readonly<Record<string, string>> = {
   messages: 'input',
   response_format: 'text.format',
@@ -62,7 +62,7 @@ function rewriteResponses(sent: unknown, { brand }: Pick<Config, 'brand'>): unkn
 
 const PARTS: Readonly<Record<string, string>> = { text: 'input_text', image_url: 'input_image' };
 
-/** A message without a type may have its parts by the names of chat. */
+/** A message without a type may have parts with the names of chat. */
 function asTyped(item: unknown): unknown {
   if (!isObject(item) || Object.hasOwn(item, 'type') || !Object.hasOwn(item, 'role')) return item;
   const { content } = item;
@@ -74,7 +74,7 @@ function asPart(part: unknown): unknown {
   return { ...part, type: PARTS[part.type] };
 }
 
-/** Flat, as the clients of this form send it. */
+/** Flat tools, as clients of this form send them. */
 function asNested(tool: unknown): unknown {
   return isObject(tool) && tool.type === 'function' ? asFunctionTool(tool) : tool;
 }

@@ -1,12 +1,12 @@
-/** From the body of POST /responses to that of chat, which is what is priced, held, called and billed. */
+/** Converts the body of POST /responses to a chat body, which is priced, held, called and billed. */
 import { z } from 'zod';
 import type { ChatBody } from '../chatBody.ts';
 import { inputMessages, MisplacedPart } from './inputMessages.ts';
 import { type ResponsesBody, responsesBody } from './responsesBody.ts';
 
-/** A chat body, and what only the form of the answer needs. */
+/** Chat body with the settings of the response form. */
 export interface ResponsesOrder extends ChatBody {
-  /** Reasoning is handed back in the form that its service sealed it in. */
+  /** Whether reasoning is returned encrypted by its service. */
   sealedReasoning: boolean;
 }
 
@@ -44,7 +44,7 @@ function formatOf(format: Format | null | undefined): ChatBody['response_format'
   return { type: 'json_schema', json_schema: { name, schema, ...more } };
 }
 
-/** A choice among tools of which none is left asks for nothing; one by name is left for the service to refuse. */
+/** A tool choice without any tool left is dropped; one by name is left for the service to refuse. */
 function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ResponsesBody) {
   const functions = (tools ?? []).flatMap((tool) => {
     if (!('function' in tool)) return [];
@@ -59,7 +59,7 @@ function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: 
   return { tools: functions, tool_choice: choice, parallel_tool_calls: parallel };
 }
 
-/** The tools of a search stand for the parameters of chat. */
+/** Search tools set the search parameters of chat. */
 function parametersOf(body: ResponsesBody): ChatBody['service_parameters'] {
   const wanted = body.service_parameters;
   const has = (type: string) =>

@@ -1,21 +1,21 @@
-/** What was found, as a text for the model: numbered, bounded, and set apart from what may tell it what to do. */
+/** Text of the results for the model: numbered, bounded, and delimited from instructions. */
 import { cutToTokens, estimateTokens } from '../../../domain/text/promptSize.ts';
 import type { SearchResult } from '../../../providers/search/searchProvider.ts';
 
 export interface FoundPage {
-  /** As it was asked for. */
+  /** URL as requested. */
   url: string;
-  /** Undefined: it could not be read. */
+  /** Undefined: the page could not be read. */
   content: string | undefined;
   title: string;
-  /** Why it could not be read, for the model. */
+  /** Reason of the failure, for the model. */
   failure: string;
 }
 
 interface Terms {
-  /** The whole text comes to so many at most. */
+  /** Highest number of tokens of the whole text. */
   tokens: number;
-  /** The answer is to say which source a statement is from. */
+  /** Whether the answer shall cite its sources. */
   marked: boolean;
 }
 
@@ -78,22 +78,22 @@ export function pagesBlock(
 
 interface Entry {
   open: string;
-  /** What strangers wrote. */
+  /** Text of foreign pages. */
   lines: string[];
   close: string;
 }
 
-/** By the estimate, of what anybody would write. */
+/** Upper bound for ordinary text, by the estimate. */
 const MAX_LETTERS_PER_TOKEN = 4;
 
-/** Each entry gets the same share; what one leaves of its share the next ones have. */
+/** Each entry gets an equal share; later ones get what earlier ones leave. */
 function compose(head: readonly string[], entries: readonly Entry[], tokens: number): string {
   const begun = head.filter((line) => line !== '').join('\n');
   let left = tokens - estimateTokens(begun) - 1;
   const parts = entries.map(({ open, lines, close }, index) => {
     const share = Math.floor(left / (entries.length - index));
     const frame = estimateTokens(open) + estimateTokens(close) + 2;
-    // A page can have megabytes: no more of it is looked at than can fit.
+    // A page can have megabytes: no more of it is read than can fit.
     const letters = MAX_LETTERS_PER_TOKEN * Math.max(0, share);
     const said = lines.map((line) => line.slice(0, letters)).join('\n');
     const text = cutToTokens(withoutFrames(said), Math.max(0, share - frame));
@@ -104,7 +104,7 @@ function compose(head: readonly string[], entries: readonly Entry[], tokens: num
   return cutToTokens([begun, ...parts].join('\n'), tokens);
 }
 
-/** Nothing in a page may look like the end of it. */
+/** Removes text of a page that could look like its end. */
 function withoutFrames(text: string): string {
   return text.replace(/<(?=\/?(?:result|page|unread)\b)/gi, '‹');
 }

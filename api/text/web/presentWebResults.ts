@@ -1,7 +1,4 @@
-/**
- * Search results as the client sees them: in a whole answer (TEXT-16, TEXT-19), and at the beginning of a stream
- * (TEXT-22).
- */
+/** Search results in the answer: in a whole one (TEXT-16, TEXT-19), and at the beginning of a stream (TEXT-22). */
 import type { ToolCall } from '../../../domain/text/chat.ts';
 import type { ServiceParameters } from '../chatBody.ts';
 import type { ChatCall } from '../chatCall.ts';
@@ -12,16 +9,16 @@ export interface Presenting {
   parameters: ServiceParameters;
 }
 
-/** The settings as they took effect, with what was found. */
+/** Effective settings, with the results. */
 export function effectiveParameters({ call, parameters }: Presenting) {
   const settings = { ...parameters };
   settings.enable_x_search = call.request.xSearch === true;
-  // To what is encrypted nothing is added.
+  // An encrypted request cannot be extended.
   if (call.request.e2eeHeaders) settings.include_service_system_prompt = false;
   return presentParameters(settings, call.webResults?.citations ?? []);
 }
 
-/** Undefined: not wished, or nothing was looked up. */
+/** Undefined: not requested, or no lookup. */
 export function documentsCall({ call: { webResults }, parameters }: Presenting): ToolCall | undefined {
   if (!parameters.return_search_results_as_documents) return undefined;
   if (!webResults?.addOns.some(({ count }) => count > 0)) return undefined;
@@ -42,7 +39,7 @@ interface ChatChoice {
   message: { tool_calls?: ToolCall[] };
 }
 
-/** The first choice with the documents as a call of a tool, before those of the model. */
+/** The first choice with the documents as a tool call, before those of the model. */
 export function withDocuments<Shown extends ChatChoice>(choices: readonly Shown[], presenting: Presenting) {
   const call = documentsCall(presenting);
   if (!call) return choices;

@@ -1,10 +1,10 @@
 /**
- * What of the last user message is looked up: the addresses in it, or words for a search engine. No model is asked: the
- * same message always gives the same question.
+ * Extracts from the last user message the addresses, or the words for a search engine. No model is involved: equal
+ * messages give equal queries.
  */
 import type { ChatBody } from '../chatBody.ts';
 
-/** What the user said last; empty when no user spoke or no word was said. */
+/** Last text of the user; empty when there is none. */
 export function lastUserText({ messages }: Pick<ChatBody, 'messages'>): string {
   const last = messages.findLast(({ role }) => role === 'user');
   if (last === undefined) return '';
@@ -14,11 +14,11 @@ export function lastUserText({ messages }: Pick<ChatBody, 'messages'>): string {
 }
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`{}|\\^]+/gi;
-/** A message can hold megabytes: its beginning is looked through. */
+/** A message can have megabytes: only its beginning is searched. */
 const MAX_LOOKED_THROUGH = 200_000;
 const MAX_ADDRESS_LENGTH = 2_048;
 
-/** In their order, each once, without what a sentence puts behind them. */
+/** In order, each once, without trailing punctuation. */
 export function addressesIn(text: string): string[] {
   const found = text.slice(0, MAX_LOOKED_THROUGH).match(ADDRESS) ?? [];
   const addresses = found.filter((address) => address.length <= MAX_ADDRESS_LENGTH).map(withoutSentence);
@@ -35,21 +35,21 @@ function withoutSentence(found: string): string {
   }
 }
 
-/** What search engines take at most. */
+/** Limit of search engines. */
 const MAX_LETTERS = 400;
 const MAX_WORDS = 50;
 
 const CODE = /```[\s\S]*?(?:```|$)/g;
-/** How people speak to a model, and nobody to a search engine. */
+/** Phrases addressed to a model, which do not belong in a search query. */
 const SPOKEN = new RegExp(
   '^(?:(?:hi|hello|hey)\\b[ ,!.]*|please\\b[ ,]*|(?:can|could|would|will) you\\b ?(?:please\\b)?[ ,]*|' +
     '(?:tell me|let me know|find out|search(?: the (?:web|internet))?(?: for)?|look up|google)\\b[ :,]*)+',
   'i',
 );
-/** Marks in front of a word by which some engines choose others (`!g`, `:de`). */
+/** Prefixes by which some engines choose others (`!g`, `:de`). */
 const COMMANDS = /(^|\s)[!:?]+(?=\S)/g;
 
-/** Empty: there is nothing to ask for. */
+/** Empty: nothing to search for. */
 export function searchQuery(text: string): string {
   const said = text
     .slice(0, MAX_LOOKED_THROUGH)
@@ -61,7 +61,7 @@ export function searchQuery(text: string): string {
   return cut(whole.replace(SPOKEN, '').replace(COMMANDS, '$1').trim() || whole);
 }
 
-/** In a long message the question stands at the end, or is all there is to go by. */
+/** In a long message the question is at the end, or is the only hint. */
 function lastQuestion(said: string): string | undefined {
   const sentences = said.split(/(?<=[.!?]) /);
   return sentences.findLast((sentence) => sentence.endsWith('?') && sentence.length <= MAX_LETTERS);
@@ -83,7 +83,7 @@ const OF_TODAY =
 const ASKED_FOR =
   /\b(?:search|look (?:it |this |that )?up|google|browse|on(?:line| the (?:web|internet))|with sources|cite|citations?)\b/i;
 
-/** `auto`: a search is worth its price where the message speaks of the present, or asks to be looked up. */
+/** `auto`: a search is worth its price when the message is about the present, or asks for a lookup. */
 export function isAboutThePresent(text: string): boolean {
   const said = text.slice(0, MAX_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ');
   return OF_TODAY.test(said) || ASKED_FOR.test(said);

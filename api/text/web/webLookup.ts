@@ -15,13 +15,13 @@ import { addressesIn, isAboutThePresent, lastUserText, searchQuery } from './que
 import { readPages, searchWeb, type WebResults } from './webResults.ts';
 
 export interface WebLookup {
-  /** The most that it can cost. */
+  /** Highest cost. */
   addOns: readonly AddOn[];
-  /** The most that it adds to the prompt. */
+  /** Highest number of tokens added to the prompt. */
   promptTokens: number;
-  /** Hosts that the client chose are visited. */
+  /** Whether hosts of the client's choice are visited. */
   visits: boolean;
-  /** Goes once, however often it is asked: models that are tried after another share what was found. */
+  /** Runs once: models that are tried after another share the results. */
   results(): Promise<WebResults>;
 }
 
@@ -31,9 +31,12 @@ const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
 type LookupDependencies = Pick<Dependencies, 'core' | 'providers'>;
-type LookupRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
+type LookupRequest = Pick<
+  RouteRequest<ChatBody, unknown, 'buyer'>,
+  'body' | 'signal' | 'log' | 'waitFor' | 'share'
+>;
 
-/** Undefined: nothing is to be looked up. `model`: the first that is asked, whose context says how much is worth reading. */
+/** Undefined: no lookup. `model`: the first to be tried, whose context bounds the text. */
 export function planWebLookup(
   tools: LookupDependencies,
   request: LookupRequest,
@@ -79,7 +82,7 @@ function createLookup(addOns: AddOn[], tokens: number, go: () => Promise<WebResu
   };
 }
 
-/** Conversations with pages, of one account: what cannot be read is free, and is somebody's server all the same. */
+/** Limit of conversations with pages per account: pages that cannot be read are free, but cost their hosts. */
 const VISITS_PER_MINUTE = 60;
 
 /** Throws FareboxError `rate_limited`. */
@@ -94,7 +97,7 @@ export async function limitVisits(
   await limitRoute(limits, { accountId, path: '/chat/completions with pages', perMinute, words });
 }
 
-/** What this deployment has no means for is refused by name, and never passed over in silence. */
+/** A lookup that this deployment cannot do is refused by name, never ignored. */
 export function refuseWithoutEngine(
   { providers: { search } }: Pick<Dependencies, 'providers'>,
   body: ChatBody,

@@ -1,4 +1,6 @@
-/** Searches and reads, and writes down for the model what was found. What fails is told to the model and not charged. */
+/**
+ * Searches and reads pages, and writes the results for the model. The model is told of failures, which are not charged.
+ */
 import { FareboxError } from '../../../domain/errors.ts';
 import type { LedgerPrice } from '../../../domain/ledger.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
@@ -12,13 +14,13 @@ import { type FoundPage, pagesBlock, searchBlock } from './block.ts';
 
 export interface WebResults {
   kind: 'search' | 'pages';
-  /** What the model is told, as a system message. */
+  /** System message for the model. */
   block: string;
-  /** In the order of their numbers in the block, which is that of the marks in an answer. */
+  /** In the order of their numbers in the block and in the answer. */
   citations: Citation[];
-  /** What was delivered, and is charged with the answer. */
+  /** Delivered lookups, charged with the answer. */
   addOns: AddOn[];
-  /** For the notes of the entry. */
+  /** Remarks for the notes of the ledger entry. */
   remarks: string[];
 }
 
@@ -30,7 +32,7 @@ type WebRequest = Pick<
 const MAX_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;
 const PAGES_TIMEOUT_MS = 30_000;
-/** Of a result or a page in the answer. */
+/** Length of an excerpt in the answer. */
 const MAX_EXCERPT_LENGTH = 2_000;
 
 /** Throws the signal's reason when nobody waits any more. */
@@ -68,7 +70,7 @@ export async function searchWeb(
   }
 }
 
-/** An engine is somebody else: what it says is an address may be anything. */
+/** A search engine is foreign: its addresses can be anything. */
 function isOnTheWeb({ url }: SearchResult): boolean {
   return /^https?:\/\//i.test(url) && URL.canParse(url) && url.length <= 2_048;
 }
@@ -80,10 +82,10 @@ function toCitation({ title, url, content, date }: SearchResult): Citation {
 
 interface PageReading extends WebRequest {
   addresses: readonly string[];
-  /** Addresses beyond those. */
+  /** Number of addresses beyond those. */
   passedOver: number;
   tokens: number;
-  /** Of a page. */
+  /** Price of a page. */
   price: LedgerPrice;
 }
 

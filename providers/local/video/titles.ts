@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import { FONT_PATH, shippedFont } from './fontWidths.ts';
-import { toEven, FRAMES_PER_SECOND } from './frames.ts';
+import { FRAMES_PER_SECOND, toEven } from './frames.ts';
 
 export interface TextFile {
   path: string;

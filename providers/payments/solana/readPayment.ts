@@ -3,7 +3,7 @@ import type { PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { refuseAmount } from '../../../domain/payments/topUpAmount.ts';
-import { type PaymentRequirement, throwRefusal, type SignedPayment } from '../paymentNetwork.ts';
+import { type PaymentRequirement, type SignedPayment, throwRefusal } from '../paymentNetwork.ts';
 import { addressBytes, decodeTransaction, type PaymentTransaction, toWire } from './decodeTransaction.ts';
 import { readTransfer, refuseTransaction } from './exactTransfer.ts';
 import { isSignedBy } from './feeKey.ts';

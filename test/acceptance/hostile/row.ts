@@ -14,7 +14,7 @@ export interface Answer {
   body: string;
 }
 
-export interface ExpectedAnswer {
+interface ExpectedAnswer {
   status: number;
   /** Pattern of the answer's body. */
   body: RegExp;
