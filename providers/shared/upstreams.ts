@@ -54,7 +54,7 @@ export function createMediaAddresses(options: ChoiceOptions<MediaProvider, Media
 interface CallNames<Name extends string> {
   names: readonly Name[];
   /** Answers that go on as streams: each with its end watched. */
-  follow: { [UpstreamCall in Name]?: (answer: never, ends: StreamEnds) => unknown };
+  follow: { [Call in Name]?: (answer: never, ends: StreamEnds) => unknown };
 }
 
 type UpstreamCall = (order: unknown, context: { signal: AbortSignal }) => Promise<unknown>;
