@@ -19,10 +19,7 @@ import type { AcceptedTerms, AcceptJobResult } from './types.ts';
  * A repetition may not know of an earlier attempt whose charge stands although its answer was lost; time, catalogue and
  * prices may have changed since. So the database is read before anything is refused.
  */
-export async function acceptJob(
-  dependencies: ActivityDependencies,
-  order: MeasuredOrder,
-): Promise<AcceptJobResult> {
+export async function acceptJob(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<AcceptJobResult> {
   const result = await accept(dependencies, order);
   if (result.ok) return result;
   const terms = await findAcceptedTerms(dependencies, order.job);

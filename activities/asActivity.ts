@@ -94,11 +94,7 @@ const GRACE_MS = 10_000;
  * long before (a cancellation comes at its timeout at the latest), so its answer does not count. Throws FareboxError
  * `timed_out` then.
  */
-export function releaseWhenCancelled<T>(
-  step: () => Promise<T>,
-  signal: AbortSignal,
-  graceMs = GRACE_MS,
-): Promise<T> {
+export function releaseWhenCancelled<T>(step: () => Promise<T>, signal: AbortSignal, graceMs = GRACE_MS): Promise<T> {
   return new Promise((resolve, reject) => {
     let expiry: NodeJS.Timeout | undefined;
     const cancelled = () => {
@@ -117,10 +113,7 @@ export function releaseWhenCancelled<T>(
 const STUCK = { code: 'timed_out', message: 'The step did not end when it was cancelled.' } as const;
 
 /** Asks for another attempt of this very step, by its own growing pauses unless told: waiting adds nothing to the history. */
-export function retryLater(
-  why: { type: string; message: string },
-  retryAfterMs?: number,
-): ApplicationFailure {
+export function retryLater(why: { type: string; message: string }, retryAfterMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     ...why,
     // Waiting is no failure: it is neither logged nor counted as one.

@@ -65,10 +65,7 @@ async function measure(dependencies: ActivityDependencies, job: GenerationInput)
 }
 
 /** Local generations use cores; remote ones wait for the network. */
-async function generateInTurn(
-  dependencies: ActivityDependencies,
-  order: MeasuredOrder,
-): Promise<GenerateResult> {
+async function generateInTurn(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<GenerateResult> {
   const { taskQueue } = Context.current().info;
   if (taskQueue !== MEDIA_QUEUE) return await generate(dependencies, order);
   return await runInShare(dependencies, order.job.accountId, () => generate(dependencies, order));

@@ -33,8 +33,7 @@ export async function endJob(dependencies: ActivityDependencies, input: EndJobIn
     jobsReached.labels(before.modelId, input.state).inc();
     refunds.labels(before.modelId, input.failure.code).inc();
     // Runs beside this step: a client that cancelled waits for its answer, not for the provider's.
-    if (input.state !== 'failed' && !isStopped)
-      void stopAndReturn(dependencies, input.queueId, { before, counted });
+    if (input.state !== 'failed' && !isStopped) void stopAndReturn(dependencies, input.queueId, { before, counted });
   }
   // A late output of the provider is removed.
   if (ended.state !== 'stored') await removeOutputs(dependencies, input.queueId);
@@ -66,9 +65,7 @@ async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInp
   try {
     const job = await readJob(pool, input.queueId);
     if (!job) throw new Error(`job ${input.queueId} has no row to end`);
-    return await inAccountTransaction(dependencies, job.accountId, (client) =>
-      refundIn(client, dependencies, input),
-    );
+    return await inAccountTransaction(dependencies, job.accountId, (client) => refundIn(client, dependencies, input));
   } catch (err) {
     if (err instanceof ApplicationFailure) throw err;
     // The caller retries without limit: an operator has to see that it does not succeed.
@@ -90,8 +87,7 @@ async function refundIn(
   }
   if (isWithdrawal && row.isAcceptanceSent) return { state: row.state, refused: 'acceptance_sent' };
   const spend = isClients ? spendOf(dependencies, row) : undefined;
-  const counted =
-    spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
+  const counted = spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
   if (spend && !counted) return { state: row.state, refused: 'refund_budget', before: row };
   const { code: reason, message } = failure;
   const refunded = await refund(client, { operationId: queueId, chargeOperationId: queueId, reason });

@@ -10,12 +10,7 @@ import {
   recordProgress,
   recordSuggestion,
 } from '../infra/postgres/submissions.ts';
-import type {
-  GenerationProvider,
-  OperationHandle,
-  Outcome,
-  RefusalReason,
-} from '../providers/shared/provider.ts';
+import type { GenerationProvider, OperationHandle, Outcome, RefusalReason } from '../providers/shared/provider.ts';
 import { clientInputsOf, type GenerationInput } from '../workflows/contract.ts';
 import { retryLater } from './asActivity.ts';
 import { askProvider } from './askProvider.ts';
@@ -27,19 +22,11 @@ import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
 import type { GenerateResult } from './types.ts';
 
-export async function generate(
-  dependencies: ActivityDependencies,
-  order: MeasuredOrder,
-): Promise<GenerateResult> {
+export async function generate(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<GenerateResult> {
   const { queueId, provider: name } = order.job;
   const provider = dependencies.providers.get(name);
-  if (!provider)
-    return { kind: 'failed', code: 'unavailable', message: 'The model is offline at the moment.' };
-  const gate = await openSubmission(
-    dependencies.pool,
-    queueId,
-    dependencies.providerSettings[name]?.limits ?? {},
-  );
+  if (!provider) return { kind: 'failed', code: 'unavailable', message: 'The model is offline at the moment.' };
+  const gate = await openSubmission(dependencies.pool, queueId, dependencies.providerSettings[name]?.limits ?? {});
   if (gate.go === 'stop') {
     await discardSource(dependencies, clientInputsOf(order.job));
     return { kind: gate.state === 'stored' ? 'stored' : 'ended' };
@@ -113,8 +100,7 @@ async function noteProgress(
   outcome: Outcome,
 ): Promise<void> {
   const percent = outcome.status === 'running' ? outcome.percent : undefined;
-  if (percent !== undefined)
-    await recordProgress(pool, queueId, Math.floor(Math.max(0, Math.min(99, percent))));
+  if (percent !== undefined) await recordProgress(pool, queueId, Math.floor(Math.max(0, Math.min(99, percent))));
 }
 
 function stillRunning(outcome: Outcome): ApplicationFailure {
@@ -139,10 +125,7 @@ async function concludeOutcome(
   const detail = 'detail' in outcome ? outcome.detail : undefined;
   // A refused credential is the operator's to fix, and no other log line reports it.
   const level = outcome.status === 'refused' && outcome.reason === 'credential' ? 'error' : 'info';
-  log[level](
-    { queueId: job.queueId, provider: job.provider, outcome: outcome.status, detail },
-    'provider answered',
-  );
+  log[level]({ queueId: job.queueId, provider: job.provider, outcome: outcome.status, detail }, 'provider answered');
   switch (outcome.status) {
     case 'done':
       return await storeOutput(dependencies, job, { output: outcome.output, place });

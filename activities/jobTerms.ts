@@ -6,12 +6,7 @@ import { type MeasuredVideo, priceVideo, wholeSeconds } from '../domain/generati
 import type { Terms } from '../domain/generation/terms.ts';
 import { needsOf } from '../domain/generation/videoNeeds.ts';
 import { billableSeconds, quoteVoiceChanger } from '../domain/pricing.ts';
-import type {
-  AudioGeneration,
-  GenerationInput,
-  VideoGeneration,
-  VoiceChange,
-} from '../workflows/contract.ts';
+import type { AudioGeneration, GenerationInput, VideoGeneration, VoiceChange } from '../workflows/contract.ts';
 import type { MeasuredMedia, MeasuredSource, Measurement, Refusal } from './types.ts';
 
 export interface JobTerms {
@@ -45,16 +40,11 @@ export function jobTerms(model: Model | undefined, order: MeasuredOrder): JobTer
   }
 }
 
-function voiceChangeTerms(
-  model: Model | undefined,
-  job: VoiceChange,
-  source: MeasuredSource,
-): JobTerms | Refusal {
+function voiceChangeTerms(model: Model | undefined, job: VoiceChange, source: MeasuredSource): JobTerms | Refusal {
   if (model?.kind !== 'voice-changer') return NOT_FOUND;
   const durationSeconds = billableSeconds(source.decodedSeconds, source.lossy);
   const price = quoteVoiceChanger(model, durationSeconds);
-  if (!price)
-    return { ok: false, code: 'media_too_long', message: 'The recording is longer than this model takes.' };
+  if (!price) return { ok: false, code: 'media_too_long', message: 'The recording is longer than this model takes.' };
   const minutes = Math.ceil(durationSeconds / 60);
   return {
     ok: true,
@@ -70,11 +60,7 @@ function voiceChangeTerms(
   };
 }
 
-function videoTerms(
-  model: Model | undefined,
-  job: VideoGeneration,
-  { media }: MeasuredMedia,
-): JobTerms | Refusal {
+function videoTerms(model: Model | undefined, job: VideoGeneration, { media }: MeasuredMedia): JobTerms | Refusal {
   if (model?.kind !== 'video') return NOT_FOUND;
   // A source that only guides the service determines neither length nor price.
   const source = needsOf(model).bySource ? sourceOf(media) : undefined;

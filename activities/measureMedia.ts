@@ -26,8 +26,7 @@ export async function measureMedia(
 ): Promise<MeasureResult> {
   await failpoint('activity-start');
   const model = dependencies.models.get(job.modelId);
-  if (model?.kind !== 'video')
-    return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
+  if (model?.kind !== 'video') return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   const { media: sealed } = await unseal(dependencies, job.queueId);
   share.reserve(sealed.reduce((sum, medium) => sum + mostBytesOf(medium), 0));
   const taken = await withWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));

@@ -6,13 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, Context, cancellationSignal } from '@temporalio/activity';
 import { formatNano } from '../domain/money.ts';
 import type { SignedPayment } from '../domain/payments/signedPayment.ts';
-import {
-  canReopen,
-  endOfWindowMs,
-  isFinalTopUp,
-  pauseOfRefusedMs,
-  type TopUpState,
-} from '../domain/payments/topUp.ts';
+import { canReopen, endOfWindowMs, isFinalTopUp, pauseOfRefusedMs, type TopUpState } from '../domain/payments/topUp.ts';
 import { failpoint } from '../infra/failpoints.ts';
 import {
   beginSettlement,
@@ -49,10 +43,7 @@ const SILENT_PAUSE_MS = 1_000;
 
 const GONE = 'it is not on the chain and can never come there any more';
 
-export async function recordTopUp(
-  dependencies: ActivityDependencies,
-  input: TopUpInput,
-): Promise<TopUpStand> {
+export async function recordTopUp(dependencies: ActivityDependencies, input: TopUpInput): Promise<TopUpStand> {
   const { payment, decimals, requestId } = input;
   const row = await record(dependencies.pool, { payment, decimals, requestId });
   await failpoint('top-up-recorded');
@@ -60,11 +51,7 @@ export async function recordTopUp(
 }
 
 /** A failed payment that is presented again, and is on the chain after all, is resumed. */
-async function reexamine(
-  dependencies: ActivityDependencies,
-  row: TopUpRow,
-  payment: SignedPayment,
-): Promise<TopUpRow> {
+async function reexamine(dependencies: ActivityDependencies, row: TopUpRow, payment: SignedPayment): Promise<TopUpRow> {
   const found = await look(networkOf(dependencies, payment), { payment, transaction: row.transaction });
   if (found.state === 'absent') return row;
   return await reviveTopUp(dependencies.pool, { payment, transaction: found.transaction });
@@ -133,11 +120,7 @@ async function approveFee(
   return isWithin;
 }
 
-async function handIn(
-  network: PaymentNetwork,
-  payment: SignedPayment,
-  terms: SettleTerms,
-): Promise<SettleOutcome> {
+async function handIn(network: PaymentNetwork, payment: SignedPayment, terms: SettleTerms): Promise<SettleOutcome> {
   const over = new AbortController();
   const inTime = AbortSignal.timeout(SETTLE_LIMIT_MS);
   const signal = AbortSignal.any([cancellationSignal(), inTime, over.signal]);
@@ -151,11 +134,7 @@ async function handIn(
 }
 
 /** Resolves when the chain has the payment, which its payer waits for, even without an answer. */
-async function untilSeen(
-  network: PaymentNetwork,
-  payment: SignedPayment,
-  signal: AbortSignal,
-): Promise<SettleOutcome> {
+async function untilSeen(network: PaymentNetwork, payment: SignedPayment, signal: AbortSignal): Promise<SettleOutcome> {
   for (let pauseMs = SILENCE_MS; ; pauseMs = SILENT_PAUSE_MS) {
     await sleep(pauseMs, undefined, { signal });
     const found = await look(network, { payment }, signal).catch(() => undefined);
@@ -179,10 +158,7 @@ async function noteOutcome(
   const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   const state = outcome.outcome === 'refused' ? await refusalOf(network, payment) : outcome.outcome;
-  log.info(
-    { paymentId, settlement, outcome: outcome.outcome, reason, transaction },
-    'a payment was handed in',
-  );
+  log.info({ paymentId, settlement, outcome: outcome.outcome, reason, transaction }, 'a payment was handed in');
   topUpsReached.labels(payment.network, state).inc();
   await noteSettlement(pool, { paymentId, settlement, state, transaction, reason });
   return standOf(await readTopUp(pool, paymentId));
@@ -287,8 +263,7 @@ async function sighting(
   if (!payment) throw new Error(`top-up ${paymentId} is over and needs no watching`);
   const found = await look(networkOf(dependencies, payment), { payment, transaction });
   if (row.isGone && !(found.state === 'absent' && found.gone)) await clearGone(dependencies.pool, paymentId);
-  if (found.state === 'pending')
-    await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
+  if (found.state === 'pending') await noteSighting(dependencies.pool, { paymentId, transaction: found.transaction });
   const settlement = row.settlements;
   // It was sent as often as allowed: wait for those transactions.
   if (isMissing(found) && !canReopen(row)) return { found: { state: 'absent', gone: false }, settlement };
@@ -352,11 +327,7 @@ export async function concludeTopUp(
   return standOf(row);
 }
 
-async function conclude(
-  { pool }: ActivityDependencies,
-  paymentId: string,
-  verdict: TopUpVerdict,
-): Promise<TopUpRow> {
+async function conclude({ pool }: ActivityDependencies, paymentId: string, verdict: TopUpVerdict): Promise<TopUpRow> {
   switch (verdict.found) {
     case 'final':
       return await creditTopUp(pool, { paymentId, ...verdict });

@@ -4,13 +4,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { MeasuredMedium } from '../domain/generation/media.ts';
 import type { JobState } from '../domain/jobs.ts';
 import type { WebhookError, WebhookEvent } from '../domain/webhooks.ts';
-import type {
-  GenerationInput,
-  TopUpInput,
-  TopUpResult,
-  UpkeepDuty,
-  UpkeepOptions,
-} from '../workflows/contract.ts';
+import type { GenerationInput, TopUpInput, TopUpResult, UpkeepDuty, UpkeepOptions } from '../workflows/contract.ts';
 
 export interface MeasuredSource {
   sizeBytes: number;

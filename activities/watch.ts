@@ -45,8 +45,7 @@ async function waitingIsNoFailure(step: () => Promise<unknown>): Promise<WatchRe
     return { outcome: 'done', result: await step() };
   } catch (error) {
     const benign = ApplicationFailureCategory.BENIGN;
-    if (error instanceof ApplicationFailure && error.category === benign)
-      return { outcome: 'waiting', error };
+    if (error instanceof ApplicationFailure && error.category === benign) return { outcome: 'waiting', error };
     throw error;
   }
 }

@@ -105,11 +105,7 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
  * Lists the models that may answer a request, in the order of attempts, for routes with fallbacks or characters. Throws
  * FareboxError `model_not_found`, `forbidden` or, when none can be called now, `model_offline`.
  */
-export function requireAttempts(
-  config: Config,
-  asked: Omit<AttemptsQuery, 'now'>,
-  caller: Caller,
-): NamedModel[] {
+export function requireAttempts(config: Config, asked: Omit<AttemptsQuery, 'now'>, caller: Caller): NamedModel[] {
   const found = attemptsOf(config.modelCatalogue, { now: new Date().toISOString(), ...asked }, caller);
   if (!found.ok) throw new FareboxError({ code: found.code, message: found.message });
   const online = found.attempts.filter(({ model }) => whyOffline(config, model) === undefined);

@@ -41,10 +41,7 @@ export async function writeAccounts(databaseUrl: string, at: string): Promise<vo
   });
 }
 
-export async function writeCharges(
-  databaseUrl: string,
-  { charges, from, to, hasLines }: WrittenBooks,
-): Promise<void> {
+export async function writeCharges(databaseUrl: string, { charges, from, to, hasLines }: WrittenBooks): Promise<void> {
   await onDatabase(databaseUrl, async (client) => {
     for (let first = 0; first < charges; first += BATCH) {
       await client.query(WRITE, [first, Math.min(charges, first + BATCH) - 1, charges, from, to, hasLines]);

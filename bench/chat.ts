@@ -116,8 +116,7 @@ function judgeRate(sides: ChatSides, pace: Pace): boolean {
   console.log('chat: key, limits, durable hold and settle, against a bare pass-through; on one core');
   printLoads(sides);
   const ratio = percentile(product.perSecond, 0.5) / pace.floor;
-  const over = (side: LoadFigures, share: number) =>
-    percentile(side.waitsMs, share) - percentile(floor.waitsMs, share);
+  const over = (side: LoadFigures, share: number) => percentile(side.waitsMs, share) - percentile(floor.waitsMs, share);
   const isQuick = reachesBars([['req/s ÷ floor', ratio, '≥', 0.2]]);
   const half = reachesAtPace(pace, { name: 'added p50', ms: over(product, 0.5), barMs: 2 });
   console.log(`  of which two commits of one row take, ms: ${round(over(durable, 0.5))}`);
@@ -174,8 +173,6 @@ async function memory(pid: number, target: LeanRequest, requests: number): Promi
     readings.push(residentMb(pid));
   }
   const end = readings.at(-1) ?? 0;
-  console.log(
-    `  memory over ${requests} requests, MB resident: ${readings.map(Math.round).join(' · ')} (≤ 200)`,
-  );
+  console.log(`  memory over ${requests} requests, MB resident: ${readings.map(Math.round).join(' · ')} (≤ 200)`);
   return end <= 200;
 }

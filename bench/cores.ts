@@ -11,9 +11,7 @@ export async function postgresPids({ environment }: Pick<World, 'environment'>):
   const client = new pg.Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
   const folder = (await client.query('show data_directory')).rows[0].data_directory as string;
-  const backends = (await client.query('select pid from pg_stat_activity')).rows.map(({ pid }) =>
-    Number(pid),
-  );
+  const backends = (await client.query('select pid from pg_stat_activity')).rows.map(({ pid }) => Number(pid));
   await client.end();
   const postmaster = Number(readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
   return [postmaster, ...backends];

@@ -58,8 +58,7 @@ export function openCrowd(world: World, polls: Polls): Crowd {
         const input = { ...orderOf(accountId, polls), ...model };
         await storage.putBytes(sealedOrderKey(input.queueId), sealed, { contentType: 'application/json' });
         const answer = await submitGeneration(conductor, input);
-        if (answer === 'ended' || !answer.accepted)
-          throw new Error(`not accepted: ${JSON.stringify(answer)}`);
+        if (answer === 'ended' || !answer.accepted) throw new Error(`not accepted: ${JSON.stringify(answer)}`);
         jobs.push(input.queueId);
       });
       return jobs;
@@ -99,11 +98,7 @@ async function countStored(pool: pg.Pool, jobs: readonly string[]): Promise<numb
   return rows[0]?.count ?? 0;
 }
 
-async function between(
-  pool: pg.Pool,
-  jobs: readonly string[],
-  from: 'created_at' | 'submitted_at',
-): Promise<number> {
+async function between(pool: pg.Pool, jobs: readonly string[], from: 'created_at' | 'submitted_at'): Promise<number> {
   const { rows } = await pool.query<{ ms: number | null }>(
     `select (extract(epoch from max(stored_at) - min(${from})) * 1000)::float8 as ms from jobs
       where queue_id = any ($1)`,

@@ -39,9 +39,7 @@ export async function run({ burst = 1_000, jobs = 200 }: FairnessOptions = {}): 
   const slotted = await withCrowd((world, crowd) => behindBurst(world, crowd, { burst, model: SLOTTED }));
   const placed = await withCrowd((world, crowd) => behindBurst(world, crowd, { burst, model: PLACED }));
   const [one, two] = [await withWorkers(1, jobs), await withWorkers(2, jobs)];
-  console.log(
-    `fairness: the first job of a second account behind ${burst} of another, ${EXECUTION_MS} ms each`,
-  );
+  console.log(`fairness: the first job of a second account behind ${burst} of another, ${EXECUTION_MS} ms each`);
   console.table({
     [`${PLACES} slots`]: slotted,
     [`${PLACES} places at the provider`]: placed,

@@ -153,9 +153,7 @@ async function openFloor(world: World, source: string): Promise<Side> {
       workflowId: randomUUID(),
       workflowIdConflictPolicy: 'USE_EXISTING',
       taskQueue: 'jobs',
-      args: [
-        { path: source, sizeBytes: size, queues: { first: 'media', second: 'jobs', last: 'providers' } },
-      ],
+      args: [{ path: source, sizeBytes: size, queues: { first: 'media', second: 'jobs', last: 'providers' } }],
     });
     await client.workflow.executeUpdateWithStart('accepted', { args: [], startWorkflowOperation: operation });
     const handle = await operation.workflowHandle();

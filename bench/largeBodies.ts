@@ -27,10 +27,8 @@ function texts(unit: string, count: number, quoted = (text: string) => `"${text}
 }
 
 const said = (text: string) => `{"role":"user","content":"${text}"}`;
-const embeddings = (model: string, unit: string) => () =>
-  `{"model":"${model}","input":${texts(unit, 2_000)}}`;
-const chat = (unit: string, messages: number) => () =>
-  `{"model":"${CHAT}","messages":${texts(unit, messages, said)}}`;
+const embeddings = (model: string, unit: string) => () => `{"model":"${model}","input":${texts(unit, 2_000)}}`;
+const chat = (unit: string, messages: number) => () => `{"model":"${CHAT}","messages":${texts(unit, messages, said)}}`;
 
 function picture(): string {
   const bytes = Buffer.alloc(25 * 1024 * 1024 - 1);

@@ -78,9 +78,7 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
 export function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
   const { pathname, search, host } = new URL(url);
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const lines = Object.entries({ host, ...headers, ...length }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
+  const lines = Object.entries({ host, ...headers, ...length }).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 

@@ -254,9 +254,7 @@ async function verdict(pool: pg.Pool): Promise<Pick<LedgerBenchResult, 'deadlock
 
 function ratioOf(rows: Omit<LedgerBenchRow, 'shape'>[]): number {
   const best = (batched: boolean) =>
-    Math.max(
-      ...rows.filter((row) => row.mode.startsWith('batched') === batched).map((row) => row.pairsPerSecond),
-    );
+    Math.max(...rows.filter((row) => row.mode.startsWith('batched') === batched).map((row) => row.pairsPerSecond));
   return best(true) / best(false);
 }
 

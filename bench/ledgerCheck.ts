@@ -65,8 +65,7 @@ export async function run(databaseUrl: string, old?: string): Promise<{ ok: bool
     [`ratio, ${PAIRS} pairs (wanted at most ${MAX_SEALED_RATIO} at the upper end of its interval)`]: `${ratio.median.toFixed(3)}, 95 % interval ${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)}`,
     'unsealed entries, by the older build (--old)': quicker === 'not measured' ? quicker : 'see above',
     'full check of both, ms': round(fullMs),
-    [`hold + settle at the end of the checks by that at their start (wanted at most ${MAX_SLOPE})`]:
-      round(slope),
+    [`hold + settle at the end of the checks by that at their start (wanted at most ${MAX_SLOPE})`]: round(slope),
   });
   return { ok: quicker !== false && ratio.high <= MAX_SEALED_RATIO && slope <= MAX_SLOPE };
 }

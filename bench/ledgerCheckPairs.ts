@@ -65,9 +65,7 @@ async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Pr
     };
   });
   const what = kind === 'check' ? 'the check alone' : 'the command, with its seals';
-  console.log(
-    `ledger check, ${what}: the same unsealed books by the old build and by this one, ${PAIRS} pairs`,
-  );
+  console.log(`ledger check, ${what}: the same unsealed books by the old build and by this one, ${PAIRS} pairs`);
   console.table(rows);
   // Judged by the upper end of the interval is what an operator waits for; the digests of the seals are work that the old build does not do.
   return highs.every(({ time, high }) => time !== 'wallMs' || high <= MAX_RATIO);

@@ -94,8 +94,7 @@ function comparePairs(old: string): () => Promise<{ ok: boolean }> {
   }
   const only = options.only?.split(',');
   const unknown = only?.filter((name) => !PAIRS_GROUPS.includes(name)) ?? [];
-  if (unknown.length > 0)
-    refuse(`--only: no such group: ${unknown.join(', ')} (there are ${PAIRS_GROUPS.join(', ')})`);
+  if (unknown.length > 0) refuse(`--only: no such group: ${unknown.join(', ')} (there are ${PAIRS_GROUPS.join(', ')})`);
   return () => pairs({ old, ...(only && { only }), ...(count !== undefined && { pairs: count }) });
 }
 

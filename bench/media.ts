@@ -84,10 +84,7 @@ async function openClient(world: World): Promise<Client> {
 
 /** The steps as the prompt is read, by the library alone. */
 async function operationsOf(world: World): Promise<Operation[]> {
-  const [large, small] = ['large', 'small'].map((name) => path.join(world.folder, `${name}.jpg`)) as [
-    string,
-    string,
-  ];
+  const [large, small] = ['large', 'small'].map((name) => path.join(world.folder, `${name}.jpg`)) as [string, string];
   writeFileSync(large, await photograph(LARGE_PX));
   writeFileSync(small, await photograph(SMALL_PX));
   const edit = (prompt: string, work: (source: Sharp) => Sharp): Operation => ({
@@ -104,15 +101,13 @@ async function operationsOf(world: World): Promise<Operation[]> {
     {
       ...{ name: 'enlarge twice', route: '/image/upscale', part: 'image', file: small },
       fields: { model: 'local-upscale-image', scale: '2' },
-      alone: () =>
-        written(small, sharp(small).resize(4_096, 4_096).sharpen(SHARPENING).png({ compressionLevel: 6 })),
+      alone: () => written(small, sharp(small).resize(4_096, 4_096).sharpen(SHARPENING).png({ compressionLevel: 6 })),
     },
     {
       ...{ name: 'cut out', route: '/image/background-remove', part: 'image', file: small },
       fields: { model: 'local-cutout' },
       // The library has none: our own work in this process.
-      alone: () =>
-        timed(() => cutOut({ path: small, target: `${small}.out`, maxPixels: SOURCE_PIXELS.most })),
+      alone: () => timed(() => cutOut({ path: small, target: `${small}.out`, maxPixels: SOURCE_PIXELS.most })),
     },
     {
       ...{ name: 'transcribe', route: '/audio/transcriptions', part: 'file', file: RECORDING },

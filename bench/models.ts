@@ -49,8 +49,7 @@ async function openSides(world: World, inference: string): Promise<ModelTargets>
   const body = Buffer.from(await answer.arrayBuffer());
   const etag = answer.headers.get('etag') ?? '';
   const again = await fetch(url, { headers: { ...headers, 'if-none-match': etag } });
-  if (answer.status !== 200 || again.status !== 304)
-    throw new Error(`${answer.status}, then ${again.status}`);
+  if (answer.status !== 200 || again.status !== 304) throw new Error(`${answer.status}, then ${again.status}`);
   const file = path.join(world.folder, 'models.json');
   writeFileSync(file, body);
   const floor = await world.startFloor('bytesServer', { BENCH_BYTES: file });

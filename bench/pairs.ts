@@ -201,8 +201,7 @@ async function openLedgerTurns(world: World, _: string, { folder }: Checkout) {
       const answer = await fetch(`${ledger.origin}/?accounts=${accounts}&seconds=${seconds}`);
       if (!answer.ok) throw new Error(await answer.text());
       const { pairsPerSecond } = (await answer.json()) as { pairsPerSecond: number };
-      rates[`hold + settle/s, ${accounts === 1 ? 'one hot account' : `${accounts} accounts`}`] =
-        pairsPerSecond;
+      rates[`hold + settle/s, ${accounts === 1 ? 'one hot account' : `${accounts} accounts`}`] = pairsPerSecond;
     }
     return { rates };
   };
@@ -227,8 +226,7 @@ function judge(name: string, measured: readonly Pair<TurnFigures>[]): boolean {
 
 function compare(measured: readonly Pair<TurnFigures>[], kind: keyof TurnFigures) {
   return Object.keys(measured[0]?.new[kind] ?? {}).map((figure) => {
-    const of = (side: (typeof SIDES)[number]) =>
-      measured.map((pair) => pair[side][kind]?.[figure] ?? Number.NaN);
+    const of = (side: (typeof SIDES)[number]) => measured.map((pair) => pair[side][kind]?.[figure] ?? Number.NaN);
     const [old, now] = [of('old'), of('new')];
     const ratios = now.map((value, pair) => {
       const was = old[pair] ?? Number.NaN;

@@ -80,10 +80,7 @@ interface Lags {
   busyLags: number[];
 }
 
-function judge(
-  figures: { alone: number[]; reader: number[] },
-  { quietLags, busyLags }: Lags,
-): { ok: boolean } {
+function judge(figures: { alone: number[]; reader: number[] }, { quietLags, busyLags }: Lags): { ok: boolean } {
   console.log(`scrape: a page of ${PAGE_BYTES / 1_000} kB, ${ROUNDS} times`);
   console.table(
     Object.entries(figures).map(([side, times]) => ({
@@ -95,9 +92,7 @@ function judge(
   const ratio = percentile(figures.reader, 0.5) / percentile(figures.alone, 0.5);
   const quiet = percentile(quietLags, 0.99);
   const busy = percentile(busyLags, 0.99);
-  console.log(
-    `  p99 lag of the event loop, ms: ${round(quiet)} at rest, ${round(busy)} while pages are read`,
-  );
+  console.log(`  p99 lag of the event loop, ms: ${round(quiet)} at rest, ${round(busy)} while pages are read`);
   const isReached = reachesBars([
     ['p50 ÷ the library alone', ratio, '≤', MAX_RATIO],
     ['added lag, ms', busy - quiet, '≤', MAX_ADDED_LAG_MS],
@@ -129,10 +124,7 @@ function pageOf(bytes: number): string {
 function sectionOf(index: number): string {
   const words = `Part ${index} tells <b>what</b> the <code>call${index}()</code> does, see <a href="part/${index}">there</a>. `;
   const plain = 'The plain words of a manual go on for a while and say one thing after another. '.repeat(4);
-  const rows = Array.from(
-    { length: 4 },
-    (_, row) => `<tr><td>option${row}</td><td>${plain.slice(0, 60)}</td></tr>`,
-  );
+  const rows = Array.from({ length: 4 }, (_, row) => `<tr><td>option${row}</td><td>${plain.slice(0, 60)}</td></tr>`);
   return `<h2 id="s${index}">Section ${index}</h2><p>${words}${plain}</p><p>${plain}</p>
 <ul><li>${plain.slice(0, 50)}</li><li>${plain.slice(0, 70)}</li></ul>
 <table><thead><tr><th>Name</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>

@@ -44,9 +44,7 @@ export async function run(): Promise<{ ok: boolean }> {
   });
   const recover = await loadRecoverSigner();
   const chosen = (read: UnverifiedSignIn) => checkEvm(read, { recover, wallets, from: '127.0.0.1' });
-  const cases = FORMS.map(
-    (form): Case => ({ name: form, form, check: form.startsWith('evm') ? chosen : checkSolana }),
-  );
+  const cases = FORMS.map((form): Case => ({ name: form, form, check: form.startsWith('evm') ? chosen : checkSolana }));
   const figures = [];
   for (const one of cases) figures.push({ ...one, ms: await measure(one) });
   const plain = await measure({ name: '', form: 'evm text', check: checkInJavaScript });

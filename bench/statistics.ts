@@ -5,11 +5,7 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /** Runs `count` turns with `lanes` of them in flight at any time; the wall time in milliseconds. */
-export async function inLanes(
-  lanes: number,
-  count: number,
-  turn: (index: number) => Promise<void>,
-): Promise<number> {
+export async function inLanes(lanes: number, count: number, turn: (index: number) => Promise<void>): Promise<number> {
   let next = 0;
   const startMs = performance.now();
   const lane = async () => {

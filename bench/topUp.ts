@@ -6,12 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { type Hex, toHex } from 'viem';
-import {
-  generatePrivateKey,
-  mnemonicToAccount,
-  type PrivateKeyAccount,
-  privateKeyToAccount,
-} from 'viem/accounts';
+import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { chainClient } from '../dev/chain/chainClient.ts';
 import { type DemoChain, startDemoChain } from '../dev/chain/demoChain.ts';
 import { demoWallets, privateKeyOf } from '../dev/chain/demoSecrets.ts';

@@ -79,8 +79,7 @@ async function measurePages(bench: Bench): Promise<Waits> {
       const read = await timed(() => readRange(bench.client, bench.accountId, { from, rows: PAGE }));
       const page = await timed(() => askPage(bench, `${query}${query ? '&' : ''}pageSize=${PAGE}`));
       const { nextCursor } = parsePage(page.result);
-      const next =
-        nextCursor === null ? undefined : await timed(() => askPage(bench, `cursor=${nextCursor}`));
+      const next = nextCursor === null ? undefined : await timed(() => askPage(bench, `cursor=${nextCursor}`));
       if (turn < 0) continue;
       floor.push(read.ms);
       pages.push(page.ms);

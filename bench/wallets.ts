@@ -82,11 +82,7 @@ async function openApi(world: World, accountIds: readonly string[]) {
 type Headers = Readonly<Record<string, string>>;
 
 /** Signed ahead of time: the load shares its core with the parts. Neighbours in the list are of different wallets. */
-async function signAll(
-  signers: readonly PrivateKeyAccount[],
-  origin: string,
-  count: number,
-): Promise<Headers[]> {
+async function signAll(signers: readonly PrivateKeyAccount[], origin: string, count: number): Promise<Headers[]> {
   const info = {
     ...{ domain: new URL(origin).host, uri: origin, version: '1', statement: 'Sign in' },
     ...{ chainId: BASE_MAINNET, type: 'eip191' as const, issuedAt: new Date().toISOString() },
@@ -102,10 +98,7 @@ async function signAll(
 }
 
 /** Every request once, over so many connections; each of them has one wallet. */
-async function askAll(
-  origin: string,
-  headers: readonly Headers[],
-): Promise<{ perSecond: number; failed: number }> {
+async function askAll(origin: string, headers: readonly Headers[]): Promise<{ perSecond: number; failed: number }> {
   let failed = 0;
   const requests = headers.map((own): LeanRequest => {
     const url = `${origin}/api/v1/chat/completions`;

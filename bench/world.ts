@@ -158,8 +158,7 @@ async function startFloor(
  * processes of a deployment, and this process, which is the load, get the others, where there are any.
  */
 export async function pinToOneCore({ environment }: World, processes: Spawned[]): Promise<void> {
-  const pin = (cores: string, pid: number) =>
-    promisify(execFile)('taskset', ['-a', '-c', '-p', cores, String(pid)]);
+  const pin = (cores: string, pid: number) => promisify(execFile)('taskset', ['-a', '-c', '-p', cores, String(pid)]);
   for (const { pid } of processes) await pin('0', pid);
   const cores = availableParallelism();
   const redis = new Redis(environment.REDIS_URL ?? '');

@@ -26,9 +26,7 @@ export function readLimit(value: string): number {
 export function readFuture(value: string): Date {
   const at = readDate(value);
   if (at !== undefined && at.getTime() > Date.now()) return at;
-  throw new InvalidArgumentError(
-    'A date in the future such as 2030-01-31 or 2030-01-31T12:00:00Z is allowed.',
-  );
+  throw new InvalidArgumentError('A date in the future such as 2030-01-31 or 2030-01-31T12:00:00Z is allowed.');
 }
 
 export function readPast(value: string): Date {

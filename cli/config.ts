@@ -19,9 +19,7 @@ export function addConfigCommands(program: Command): void {
   const config = program.command('config').description('environment and configuration file');
   config
     .command('check')
-    .description(
-      'check the variables that are set and the configuration file; exits 1 when something is wrong',
-    )
+    .description('check the variables that are set and the configuration file; exits 1 when something is wrong')
     .option('--complete', 'also fail when a variable is missing that an API or a worker needs')
     .option('--json', 'print JSON')
     .action(check);
@@ -77,9 +75,7 @@ function describe(answer: ReturnType<typeof examine>): string {
     models: answer.models.join(', '),
     characters: String(answer.characters),
     ...(later ? { 'shown as offline': `${later}: this release does not serve these types` } : {}),
-    ...(answer.missing.length
-      ? { 'not set': `${answer.missing.join(', ')}: an API or a worker needs them` }
-      : {}),
+    ...(answer.missing.length ? { 'not set': `${answer.missing.join(', ')}: an API or a worker needs them` } : {}),
   });
 }
 

@@ -25,9 +25,7 @@ export function addCreditCommands(program: Command): void {
     .description('give an account credit (diem is given by its daily allocation)')
     .requiredOption('--amount <amount>', 'a decimal number of whole units, e.g. 12.5', readPositiveAmount)
     .option('--account <id>', 'the account (default: the demo account, or the only one)')
-    .addOption(
-      new Option('--currency <currency>', 'what is given').choices(['usd', 'bundled', 'vcu']).default('usd'),
-    )
+    .addOption(new Option('--currency <currency>', 'what is given').choices(['usd', 'bundled', 'vcu']).default('usd'))
     .option('--note <text>', 'why, for the audit trail', NOTES)
     .option('--operation-id <id>', 'makes repeating safe: the same id is credited once')
     .option('--json', 'print JSON')

@@ -1,11 +1,7 @@
 /** `farebox doctor`: whether this machine and its parts can run the service, and what would be unsafe. */
 import { execFile } from 'node:child_process';
 import type { Command } from 'commander';
-import {
-  type DecoderIsolation,
-  decoderIsolation,
-  isEnvironmentReadable,
-} from '../engines/child/isolation.ts';
+import { type DecoderIsolation, decoderIsolation, isEnvironmentReadable } from '../engines/child/isolation.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
 import { type OperatorEnvironment, readOperatorEnvironment } from '../infra/config/operator.ts';
 import { readConfigurationFile } from '../infra/config/readFile.ts';
@@ -144,10 +140,7 @@ async function objectStore(environment: OperatorEnvironment): Promise<string> {
   }
 }
 
-async function temporal({
-  TEMPORAL_ADDRESS,
-  TEMPORAL_NAMESPACE: namespace,
-}: OperatorEnvironment): Promise<string> {
+async function temporal({ TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE: namespace }: OperatorEnvironment): Promise<string> {
   const address = named('TEMPORAL_ADDRESS', TEMPORAL_ADDRESS);
   const { openTemporal } = await import('../infra/temporal/connect.ts');
   const opened = openTemporal({ address, namespace, retries: 'none' });
@@ -164,11 +157,7 @@ function named(name: string, value: string | undefined): string {
   return value;
 }
 
-function program(
-  what: string,
-  path: string | undefined,
-  { required }: { required: boolean },
-): Promise<Finding> {
+function program(what: string, path: string | undefined, { required }: { required: boolean }): Promise<Finding> {
   if (path === undefined) {
     const detail = 'not set: models that need it are offline';
     return Promise.resolve({ what, state: 'warning', detail });

@@ -27,8 +27,7 @@ export function addJobCommands(program: Command): void {
 }
 
 async function listAll(options: { account?: string; limit: number; json?: boolean }): Promise<void> {
-  const account =
-    options.account === undefined ? {} : { accountId: requireUuid(options.account, '--account') };
+  const account = options.account === undefined ? {} : { accountId: requireUuid(options.account, '--account') };
   await withDatabase(async (pool) => {
     const jobs = await listJobs(pool, { ...account, limit: options.limit });
     const rows = jobs.map((job) => ({

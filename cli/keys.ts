@@ -40,9 +40,7 @@ export function addKeyCommands(program: Command): void {
         .default('EPOCH'),
     )
     .addOption(
-      new Option('--model-privacy <which>', 'which models it may call')
-        .choices(MODEL_PRIVACIES)
-        .default('ALL'),
+      new Option('--model-privacy <which>', 'which models it may call').choices(MODEL_PRIVACIES).default('ALL'),
     )
     .option('--parent <id>', "the key whose child it becomes: both keys' limits hold for it")
     .option('--json', 'print JSON')
@@ -64,9 +62,7 @@ export function addKeyCommands(program: Command): void {
 async function create(options: CreateOptions): Promise<void> {
   if (options.description.length > 64) throw new CommandError('--description has at most 64 characters');
   if (options.parent !== undefined && options.type === 'ADMIN') {
-    throw new CommandError(
-      '--parent is for INFERENCE keys: an ADMIN key could make keys that are bound to nothing',
-    );
+    throw new CommandError('--parent is for INFERENCE keys: an ADMIN key could make keys that are bound to nothing');
   }
   const parentId = options.parent === undefined ? null : requireUuid(options.parent, 'the id of a key');
   await withDatabase(async (pool, environment) => {

@@ -16,9 +16,7 @@ export function addLedgerCommands(program: Command): void {
 }
 
 async function check({ full = false, ...options }: { full?: boolean; json?: boolean }): Promise<void> {
-  const { broken, sealed, archivedUntil } = await withDatabase((pool) =>
-    runLedgerCheck(pool, { full, seal: true }),
-  );
+  const { broken, sealed, archivedUntil } = await withDatabase((pool) => runLedgerCheck(pool, { full, seal: true }));
   const text =
     broken.length === 0
       ? ['ledger: every invariant holds', ...sealedWords(sealed), ...archivedWords(archivedUntil)].join('; ')

@@ -116,8 +116,7 @@ async function start({ options, address, folder, supervision }: Start): Promise<
     ...(ollama && { ollama }),
     ...(demoChain && { chain: demoChain.chain }),
   };
-  const tellOthers = () =>
-    writeDevFile({ ...ready, dataFolder: folder.path, processes: supervision.processes() });
+  const tellOthers = () => writeDevFile({ ...ready, dataFolder: folder.path, processes: supervision.processes() });
   supervision.whenRestarted(tellOthers);
   tellOthers();
   say(announce({ ...ready, seconds: (Date.now() - startedAt) / 1_000 }));
@@ -243,9 +242,7 @@ try {
   await main(process.argv.slice(2));
 } catch (error) {
   if (error instanceof AlreadyRunning) {
-    say(
-      `Farebox is ${error.message}. Another one needs its own folder and port: FAREBOX_DATA=… PORT=… npm start`,
-    );
+    say(`Farebox is ${error.message}. Another one needs its own folder and port: FAREBOX_DATA=… PORT=… npm start`);
   } else {
     process.stderr.write(`${errorLine(error)}\n`);
     process.exitCode = 1;

@@ -63,10 +63,7 @@ function describeChain({ rpcUrl, network, asset, payTo, wallet }: DemoChain): Re
 /** The script looks where a data folder is unless told. */
 function payment({ dataFolder }: Config): string[] {
   const told = dataFolder === path.resolve('.farebox') ? '' : `FAREBOX_DATA='${dataFolder}' `;
-  return [
-    '\nThe demo wallet tops up 5 USD, signs in and spends some of it:',
-    `  ${told}node examples/pay.mjs`,
-  ];
+  return ['\nThe demo wallet tops up 5 USD, signs in and spends some of it:', `  ${told}node examples/pay.mjs`];
 }
 
 function describe({ address, ids }: FoundModels): string {

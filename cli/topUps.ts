@@ -43,9 +43,7 @@ export function addTopUpCommands(program: Command): void {
   const topUps = program.command('top-ups').description('top-ups: what wallets paid in');
   topUps
     .command('reconcile')
-    .description(
-      "compare the books with the chains' transfers to payTo, both ways; exits 1 with what differs",
-    )
+    .description("compare the books with the chains' transfers to payTo, both ways; exits 1 with what differs")
     .option('--since <time>', `an ISO date or time (default: ${DEFAULT_DAYS} days ago)`, readPast)
     .option('--credit', 'book payments that are missing in the books and whose payer is a known wallet')
     .option('--json', 'print JSON')
@@ -81,11 +79,7 @@ async function reconcile(options: ReconcileOptions): Promise<void> {
 }
 
 function configuredNetworks({ FAREBOX_CONFIG, FAREBOX_DEMO_CHAIN }: OperatorEnvironment) {
-  const { x402 } = withDemoChain(
-    PROVIDERS,
-    readConfigurationFile(PROVIDERS, FAREBOX_CONFIG),
-    FAREBOX_DEMO_CHAIN,
-  );
+  const { x402 } = withDemoChain(PROVIDERS, readConfigurationFile(PROVIDERS, FAREBOX_CONFIG), FAREBOX_DEMO_CHAIN);
   const networks = networksOf(x402, secretReader(processEnvironment()));
   if (networks.length === 0) throw new CommandError('no payment network is configured (x402.networks)');
   return networks;
@@ -99,12 +93,7 @@ interface Reconciliation {
 }
 
 /** The books are read before the chain for what they credited, and after it for what the chain has. */
-async function reconcileNetwork({
-  pool,
-  settings,
-  since,
-  mayCredit,
-}: Reconciliation): Promise<ReconcileResult> {
+async function reconcileNetwork({ pool, settings, since, mayCredit }: Reconciliation): Promise<ReconcileResult> {
   const { network, asset } = settings;
   const credited = await creditedSince(pool, { network, asset, since });
   const sinceSeconds = Math.floor(since.getTime() / 1_000);
@@ -127,15 +116,11 @@ async function reconcileNetwork({
   return { payments: recent.length, otherTransfers: others.length, differences };
 }
 
-async function transfersSince(
-  settings: PaymentNetworkSettings,
-  sinceSeconds: number,
-): Promise<IncomingTransfer[]> {
+async function transfersSince(settings: PaymentNetworkSettings, sinceSeconds: number): Promise<IncomingTransfer[]> {
   const reader = createTransferReader(settings);
   const transfers: IncomingTransfer[] = [];
   try {
-    for await (const transfer of reader.read(sinceSeconds, AbortSignal.timeout(LIMIT_MS)))
-      transfers.push(transfer);
+    for await (const transfer of reader.read(sinceSeconds, AbortSignal.timeout(LIMIT_MS))) transfers.push(transfer);
   } catch (error) {
     throw new CommandError(`the nodes of ${settings.network} could not be read: ${errorLine(error)}`);
   } finally {
@@ -144,9 +129,7 @@ async function transfersSince(
   return transfers;
 }
 
-function foundPayment(
-  transfer: IncomingTransfer,
-): (FoundPayment & ChainPayment & { atSeconds: number }) | undefined {
+function foundPayment(transfer: IncomingTransfer): (FoundPayment & ChainPayment & { atSeconds: number }) | undefined {
   const { network, asset, transaction, amount, atSeconds, payment } = transfer;
   if (payment === undefined) return undefined;
   const paymentId = paymentIdOf({ network, asset, ...payment });
@@ -156,11 +139,9 @@ function foundPayment(
 function textOf({ payments, otherTransfers, differences }: ReconcileResult): string {
   const seen = `${payments} payments on the chains; ${otherTransfers} other transfers, which credit nobody`;
   if (differences.length === 0) return `top-ups: the books and the chains agree (${seen})`;
-  const rows = differences.map(
-    ({ kind, paymentId, network, transaction, paidUnits, creditedUnits, credit }) => ({
-      ...{ difference: kind, payment: paymentId, network, transaction: transaction ?? null },
-      ...{ paid: paidUnits ?? null, credited: creditedUnits ?? null, now: credit ?? null },
-    }),
-  );
+  const rows = differences.map(({ kind, paymentId, network, transaction, paidUnits, creditedUnits, credit }) => ({
+    ...{ difference: kind, payment: paymentId, network, transaction: transaction ?? null },
+    ...{ paid: paidUnits ?? null, credited: creditedUnits ?? null, now: credit ?? null },
+  }));
   return `${table(rows, '')}\n\n${seen}`;
 }

@@ -12,9 +12,7 @@ export function addWorkerCommands(program: Command): void {
   const worker = program.command('worker').description('worker processes');
   worker
     .command('check')
-    .description(
-      'exits 0 while a worker on this host asks for work on every queue it serves (for health checks)',
-    )
+    .description('exits 0 while a worker on this host asks for work on every queue it serves (for health checks)')
     .option('--json', 'print JSON')
     .action(check);
 }

@@ -77,7 +77,5 @@ export function wasWithdrawn(job: {
   failureCode: string | null;
   failureMessage: string | null;
 }): boolean {
-  return (
-    job.state === 'failed' && job.failureCode === GIVEN_BACK.code && job.failureMessage === GIVEN_BACK.message
-  );
+  return job.state === 'failed' && job.failureCode === GIVEN_BACK.code && job.failureMessage === GIVEN_BACK.message;
 }

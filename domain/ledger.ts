@@ -71,9 +71,7 @@ export function splitPrice(price: LedgerPrice, means: Means): Split {
   if (within(rest, undefined)) return { outcome: 'key_limit', currency: 'usd' };
   const unlimited = restInUsd(price, least(price.diem, means.diem));
   if (within(unlimited, keyUsd)) return { outcome: 'key_limit', currency: 'diem' };
-  return within(unlimited, undefined)
-    ? { outcome: 'key_limit', currency: 'usd' }
-    : { outcome: 'insufficient' };
+  return within(unlimited, undefined) ? { outcome: 'key_limit', currency: 'usd' } : { outcome: 'insufficient' };
 }
 
 /**

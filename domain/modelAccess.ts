@@ -41,9 +41,7 @@ export function offlineReason(model: Model, config: ModelSurroundings): string |
 
 /** One address with its key is enough. */
 function hasKey(entry: ProviderEntry, { secret }: Pick<ModelSurroundings, 'secret'>): boolean {
-  return addressesOf(entry).some(
-    ({ keyVariable }) => keyVariable === undefined || secret(keyVariable) !== undefined,
-  );
+  return addressesOf(entry).some(({ keyVariable }) => keyVariable === undefined || secret(keyVariable) !== undefined);
 }
 
 export function isOffline(model: Model, config: ModelSurroundings): boolean {

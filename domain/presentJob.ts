@@ -63,11 +63,7 @@ export function presentJob(job: ShownJob, money = NO_MONEY) {
 }
 
 /** What `GET /jobs/{queue_id}` answers, and what the webhooks about the job carry. */
-export function presentJobWithTimeline(
-  job: ShownJob,
-  money: ShownMoney | undefined,
-  timeline: readonly ShownEvent[],
-) {
+export function presentJobWithTimeline(job: ShownJob, money: ShownMoney | undefined, timeline: readonly ShownEvent[]) {
   return { ...presentJob(job, money), timeline: timeline.map(presentEvent) };
 }
 

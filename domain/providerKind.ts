@@ -111,10 +111,7 @@ const NO_FEATURES: TextFeatures = {
   showsReasoning: false,
 };
 
-export function textFeaturesOf(
-  configured: ConfiguredProviders,
-  { provider }: { provider: string },
-): TextFeatures {
+export function textFeaturesOf(configured: ConfiguredProviders, { provider }: { provider: string }): TextFeatures {
   const entry = findProvider(configured, provider);
   return entry?.kind.textFeatures?.(entry.settings) ?? NO_FEATURES;
 }

@@ -106,9 +106,7 @@ function videoPrices({ price = {}, spec }: VideoModel): Price[] {
   const bySecond = isPerSecond ? [perSecond, silent] : [];
   const whole = isPerSecond ? [] : [perGeneration, perOutputSecond, silent];
   return [
-    ...bySecond
-      .flatMap((prices) => Object.values(prices ?? {}))
-      .map((each) => times(priceOf(each), shortest)),
+    ...bySecond.flatMap((prices) => Object.values(prices ?? {})).map((each) => times(priceOf(each), shortest)),
     ...whole.flatMap((prices) => Object.values(prices ?? {})).map(priceOf),
   ];
 }

@@ -34,9 +34,7 @@ export const WALLET_ADDRESS = /^(0x[a-fA-F0-9]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$
 /** Undefined: neither an evm address nor one that could be Solana's. That the latter has 32 bytes is looked at elsewhere. */
 export function toWallet(address: string): Wallet | undefined {
   if (!WALLET_ADDRESS.test(address)) return undefined;
-  return address.startsWith('0x')
-    ? { family: 'evm', address: address.toLowerCase() }
-    : { family: 'solana', address };
+  return address.startsWith('0x') ? { family: 'evm', address: address.toLowerCase() } : { family: 'solana', address };
 }
 
 /** The family of a CAIP-2 network; undefined for a chain of neither. */

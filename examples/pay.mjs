@@ -63,9 +63,7 @@ async function buy({ route, body }) {
     throw new Error(`${route} answered ${answer.status}: ${bytes.toString().slice(0, 500)}`);
   }
   const what = answer.status === 402 ? '402, too little left' : describe(answer, bytes);
-  console.log(
-    `${body.model.padEnd(12)} ${what}; left: ${answer.headers.get('x-balance-remaining') ?? '?'} USD`,
-  );
+  console.log(`${body.model.padEnd(12)} ${what}; left: ${answer.headers.get('x-balance-remaining') ?? '?'} USD`);
   return answer.status;
 }
 

@@ -15,10 +15,7 @@ export interface Semaphore {
 
 /** Turns for each key by itself, kept while somebody uses or waits for them. */
 export interface KeyedSemaphore {
-  run<T>(
-    turn: { key: string; atOnce: number; signal?: AbortSignal | undefined },
-    work: () => Promise<T>,
-  ): Promise<T>;
+  run<T>(turn: { key: string; atOnce: number; signal?: AbortSignal | undefined }, work: () => Promise<T>): Promise<T>;
 }
 
 export function createKeyedSemaphore(options: Omit<SemaphoreOptions, 'atOnce'>): KeyedSemaphore {

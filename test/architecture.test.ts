@@ -12,9 +12,7 @@ const files = sourceFiles().map((file) => readFacts(file, readSource(file)));
 describe('the repository', () => {
   test('has its floors where the test looks for them', () => {
     expect(files.length).toBeGreaterThan(100);
-    expect(files.map((facts) => facts.path)).toEqual(
-      expect.arrayContaining(['domain/money.ts', 'vitest.config.ts']),
-    );
+    expect(files.map((facts) => facts.path)).toEqual(expect.arrayContaining(['domain/money.ts', 'vitest.config.ts']));
   });
 
   test('keeps every rule of the floors, of sizes and of banned calls', () => {
@@ -25,8 +23,7 @@ describe('the repository', () => {
     const missing = files.flatMap((facts) =>
       facts.imports.flatMap(({ line, specifier }) => {
         const target = specifier === undefined ? undefined : ownTarget(facts.path, specifier);
-        const there =
-          target === undefined || target.startsWith('dist/') || existsSync(path.join(ROOT, target));
+        const there = target === undefined || target.startsWith('dist/') || existsSync(path.join(ROOT, target));
         return there ? [] : [`${facts.path}:${line}: ${specifier}`];
       }),
     );
@@ -53,11 +50,7 @@ describe('a planted violation is caught', () => {
     ['domain/a.ts', "type B = import('../infra/b.ts').B;", 'domain/ may import domain/ only'],
     ['domain/a.ts', "export { b } from '../api/b.ts';", 'domain/ may import domain/ only'],
     ['domain/a.ts', "import { b } from './b';", 'with the extension'],
-    [
-      'infra/s3/a.ts',
-      "import { b } from '../../providers/b.ts';",
-      'infra/ may import domain/, engines/, infra/ only',
-    ],
+    ['infra/s3/a.ts', "import { b } from '../../providers/b.ts';", 'infra/ may import domain/, engines/, infra/ only'],
     ['infra/s3/a.ts', "const b = await import('../../api/b.ts');", 'infra/ may import'],
     ['infra/s3/a.ts', 'const b = await import(name);', 'computed at run time'],
     ['engines/a/a.ts', "import { b } from '../../infra/http/b.ts';", 'engines/ may import domain/, engines/'],
@@ -113,19 +106,18 @@ describe('a planted violation is caught', () => {
     expect(violations(file, source).join('\n')).toContain(expected);
   });
 
-  test.each([
-    "import { a } from '../a.ts';",
-    "import type { a } from '../a.ts';",
-    "type A = import('../a.ts').A;",
-  ])('a circle of imports, also of types: %s', (last) => {
-    const circle = [
-      readFacts('infra/a.ts', "import { b } from './b.ts';"),
-      readFacts('infra/b.ts', "import { c } from './deep/c.ts';"),
-      readFacts('infra/deep/c.ts', last),
-    ];
-    expect(importCycles(circle)).toEqual([['infra/a.ts', 'infra/b.ts', 'infra/deep/c.ts']]);
-    expect(importCycles(circle.slice(0, 2))).toEqual([]);
-  });
+  test.each(["import { a } from '../a.ts';", "import type { a } from '../a.ts';", "type A = import('../a.ts').A;"])(
+    'a circle of imports, also of types: %s',
+    (last) => {
+      const circle = [
+        readFacts('infra/a.ts', "import { b } from './b.ts';"),
+        readFacts('infra/b.ts', "import { c } from './deep/c.ts';"),
+        readFacts('infra/deep/c.ts', last),
+      ];
+      expect(importCycles(circle)).toEqual([['infra/a.ts', 'infra/b.ts', 'infra/deep/c.ts']]);
+      expect(importCycles(circle.slice(0, 2))).toEqual([]);
+    },
+  );
 
   test('the facts that are counted', () => {
     const source = `/** Two
@@ -170,11 +162,7 @@ describe('what is allowed stays allowed', () => {
     ['a long list of tests', 'test/a.test.ts', `describe('x', () => {\n${lines(99)}\n});`],
     ['a long table of tests', 'test/a.test.ts', `describe.each([1])('x', () => {\n${lines(99)}\n});`],
     ['a long table of data', 'domain/catalogue/a.ts', `export const table = [\n${lines(500, '1,')}\n];`],
-    [
-      'a launcher',
-      'dev/launch/a.mjs',
-      "import { r } from './b.mjs';\nawait import('../../dist/api/main.js');",
-    ],
+    ['a launcher', 'dev/launch/a.mjs', "import { r } from './b.mjs';\nawait import('../../dist/api/main.js');"],
     ['a typed this', 'api/a.ts', 'function f(this: Date, a: 1, b: 1, c: 1) {}'],
   ])('%s', (_what, file, source) => {
     expect(violations(file, source)).toEqual([]);

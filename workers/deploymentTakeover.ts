@@ -76,11 +76,7 @@ async function lastPoll(client: Client, namespace: string, version?: string | nu
 }
 
 /** Checks periodically until the worker is told to stop. */
-export async function watchDeployment(
-  takeover: DeploymentTakeover,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<void> {
+export async function watchDeployment(takeover: DeploymentTakeover, log: Logger, signal: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;

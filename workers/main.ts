@@ -27,13 +27,7 @@ import { versioned } from './deployment.ts';
 import { DECIDING_QUEUE, openDeploymentTakeover, watchDeployment } from './deploymentTakeover.ts';
 import { openWorkerDependencies } from './openDependencies.ts';
 import { prepareServer } from './prepareServer.ts';
-import {
-  MAX_CACHED_WORKFLOWS,
-  MAX_LOCAL_ACTIVITIES,
-  MAX_WORKFLOW_TASKS,
-  planOf,
-  STICKY_LIMIT_MS,
-} from './queues.ts';
+import { MAX_CACHED_WORKFLOWS, MAX_LOCAL_ACTIVITIES, MAX_WORKFLOW_TASKS, planOf, STICKY_LIMIT_MS } from './queues.ts';
 import { tracingSinks } from './tracing.ts';
 
 /** Time for running steps before the process leaves them to another one. */

@@ -138,7 +138,5 @@ async function startWebhook(temporal: Temporal, told: WebhookInput): Promise<voi
 }
 
 async function startTopUp(temporal: Temporal, input: TopUpInput): Promise<void> {
-  await temporal.within(START_LIMIT_MS, (client) =>
-    client.workflow.start(TOP_UP_WORKFLOW, topUpOptions(input)),
-  );
+  await temporal.within(START_LIMIT_MS, (client) => client.workflow.start(TOP_UP_WORKFLOW, topUpOptions(input)));
 }

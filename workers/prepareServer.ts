@@ -27,9 +27,7 @@ export interface Preparation {
 export async function prepareServer(preparation: Preparation): Promise<void> {
   const { namespace, buildId } = preparation;
   await Promise.all([
-    persist(preparation, 'this version is not registered yet', (client) =>
-      makeCurrent(client, namespace, buildId),
-    ),
+    persist(preparation, 'this version is not registered yet', (client) => makeCurrent(client, namespace, buildId)),
     persist(preparation, 'the upkeep schedules are not made yet', ensureSchedules),
   ]);
 }

@@ -37,8 +37,6 @@ async function ensureSchedule(client: Client, duty: UpkeepDuty): Promise<void> {
     await client.schedule.create({ scheduleId: `farebox-${duty}`, ...schedule });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await client.schedule
-      .getHandle(`farebox-${duty}`)
-      .update((current) => ({ ...schedule, state: current.state }));
+    await client.schedule.getHandle(`farebox-${duty}`).update((current) => ({ ...schedule, state: current.state }));
   }
 }

@@ -125,10 +125,7 @@ async function accept(run: GenerationRun): Promise<AcceptResult> {
   }
 }
 
-function stand(
-  run: GenerationRun,
-  { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms,
-): AcceptResult {
+function stand(run: GenerationRun, { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms): AcceptResult {
   const terms = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
   run.result = { state: 'accepted', ...terms };
   describeJob(run.input, run.result, `charged ${paid}; next: the provider`);

@@ -51,10 +51,7 @@ function wordsOf(result: AttemptResult): string {
 }
 
 /** Resolves when the delivery is certain. */
-export async function notifyClient(
-  { queueId, accountId }: GenerationInput,
-  event: WebhookEvent,
-): Promise<void> {
+export async function notifyClient({ queueId, accountId }: GenerationInput, event: WebhookEvent): Promise<void> {
   const told = { queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS };
   try {
     // Events of a cancelled job are delivered as well.

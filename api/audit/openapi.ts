@@ -7,15 +7,11 @@ const act = z
   .strictObject({
     id: z.string(),
     createdAt: isoTime,
-    actor: z
-      .string()
-      .meta({ description: 'The id of an ADMIN key, the address of a wallet, or `operator`.' }),
+    actor: z.string().meta({ description: 'The id of an ADMIN key, the address of a wallet, or `operator`.' }),
     action: z.enum(AUDIT_ACTIONS),
     targetId: z.string(),
     requestId: z.string().nullable(),
-    changes: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'What became different; never a secret.' }),
+    changes: z.record(z.string(), z.unknown()).meta({ description: 'What became different; never a secret.' }),
   })
   .meta({ id: 'AdministrativeAct' });
 

@@ -115,11 +115,7 @@ export const parserRoute = defineRoute({
         const bytes = 'bytes' in file.content ? file.content.bytes : await readFile(file.content.path);
         const given = { bytes, claimedType: file.claimedContentType };
         const reading = await readWithinBudget(dependencies, caller.accountId, () =>
-          request.share.inSlot(
-            'documents',
-            () => dependencies.providers.documents.read(given, { signal }),
-            signal,
-          ),
+          request.share.inSlot('documents', () => dependencies.providers.documents.read(given, { signal }), signal),
         );
         if (reading.kind === 'image') {
           throw new FareboxError({

@@ -16,9 +16,7 @@ export const searchBody = z.strictObject({
 });
 export const searchAnswer = z.strictObject({
   query: z.string(),
-  results: z.array(
-    z.strictObject({ title: z.string(), url: z.string(), content: z.string(), date: z.string() }),
-  ),
+  results: z.array(z.strictObject({ title: z.string(), url: z.string(), content: z.string(), date: z.string() })),
 });
 
 export const parserFields = z.strictObject({ response_format: z.enum(['json', 'text']).default('json') });

@@ -50,10 +50,7 @@ export function isForWallets(access: Access): boolean {
 }
 
 /** The caller, or the answer to a request without a credential. Throws FareboxError for a bad credential. */
-export async function authenticate(
-  authentication: Authentication,
-  request: AuthRequest,
-): Promise<Identified> {
+export async function authenticate(authentication: Authentication, request: AuthRequest): Promise<Identified> {
   const credential = readCredential(request.rawHeaders);
   switch (credential.kind) {
     case 'bearer':
@@ -100,8 +97,7 @@ async function walletHolder(
 
 /** Two bodies for the same refusal (API-21). */
 function signInRefused({ message, code }: SignInRefused, access: Access): Answer {
-  const body =
-    access === 'own-wallet' ? { error: 'Invalid Sign-in-with-x signature' } : { error: message, code };
+  const body = access === 'own-wallet' ? { error: 'Invalid Sign-in-with-x signature' } : { error: message, code };
   return json(body, { status: 401 });
 }
 
@@ -110,11 +106,7 @@ const PAYMENT_NOT_ACCEPTED = {
   code: 'PAYMENT_HEADER_NOT_ACCEPTED',
 };
 
-async function keyHolder(
-  authentication: Authentication,
-  secret: string,
-  addressOf: () => string,
-): Promise<Caller> {
+async function keyHolder(authentication: Authentication, secret: string, addressOf: () => string): Promise<Caller> {
   const found = findKey(authentication, secret, addressOf);
   const key = found instanceof Promise ? await found : found;
   const refusal = whyRefused(key, authentication.clock);
@@ -138,8 +130,7 @@ function whyRefused(key: FoundKey | undefined, clock: DatabaseClock): FareboxErr
   if (!key) return refused('unknown');
   if (key.revoked) return refused('revoked');
   if (key.expiresAt !== null && key.expiresAt.getTime() <= clock.now()) return refused('expired');
-  if (!key.accountActive)
-    return refused('inactive account', 'Authentication failed: this account is inactive');
+  if (!key.accountActive) return refused('inactive account', 'Authentication failed: this account is inactive');
   return undefined;
 }
 

@@ -26,8 +26,7 @@ export const analyticsQuery = z
     endDate: day.optional(),
   })
   .superRefine(({ lookback, startDate, endDate }, context) => {
-    const refuse = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (lookback !== undefined && (startDate !== undefined || endDate !== undefined)) {
       refuse('lookback', 'Give either lookback or startDate and endDate');
     } else if (startDate === undefined && endDate !== undefined) {

@@ -144,10 +144,7 @@ function daily(
     units.set(place, [...(units.get(place) ?? []), row]);
   }
   return range.days.map((day) => {
-    const figures = names.map((name): [string, number] => [
-      name,
-      sumUnits(units.get(`${day} ${name}`) ?? []),
-    ]);
+    const figures = names.map((name): [string, number] => [name, sumUnits(units.get(`${day} ${name}`) ?? [])]);
     // Not by assignment: a key may be named `__proto__`.
     return Object.fromEntries([...figures, ['date', dayStartMs(parseDay(day) ?? 0)]]);
   });

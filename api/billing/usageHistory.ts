@@ -6,12 +6,7 @@
 import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { nanoToNumber } from '../../domain/money.ts';
 import { signingKey } from '../../infra/postgres/signingKey.ts';
-import {
-  type UsageRange,
-  type UsageRow,
-  usageHorizon,
-  usagePage,
-} from '../../infra/postgres/usageHistory.ts';
+import { type UsageRange, type UsageRow, usageHorizon, usagePage } from '../../infra/postgres/usageHistory.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
@@ -48,11 +43,7 @@ export const usageHistoryRoute = defineRoute({
 
 const LEDGER_NAMES = { USD: 'usd', DIEM: 'diem', BUNDLED_CREDITS: 'bundled' } as const;
 
-async function walkOf(
-  { core: { sql } }: Dependencies,
-  accountId: string,
-  query: UsageQuery,
-): Promise<UsageWalk> {
+async function walkOf({ core: { sql } }: Dependencies, accountId: string, query: UsageQuery): Promise<UsageWalk> {
   if (query.cursor !== undefined) return decodeUsageCursor(await signingKey(sql), accountId, query.cursor);
   const { startTimestamp, endTimestamp, currency } = query;
   const range: UsageRange = {

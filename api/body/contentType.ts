@@ -1,9 +1,6 @@
 /** Kind of body by Content-Type. */
 
-export type BodyKind =
-  | { kind: 'json' }
-  | { kind: 'multipart'; boundary: string | undefined }
-  | { kind: 'other' };
+export type BodyKind = { kind: 'json' } | { kind: 'multipart'; boundary: string | undefined } | { kind: 'other' };
 
 const JSON_KIND: BodyKind = { kind: 'json' };
 const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json$/;

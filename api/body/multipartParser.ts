@@ -65,8 +65,7 @@ export class MultipartParser {
   #firstBoundary(): MultipartEvent | 'again' | undefined {
     const { length } = this.#delimiter;
     if (this.#rest.length < length) return undefined;
-    if (!this.#rest.subarray(0, length).equals(this.#delimiter))
-      return this.#malformed('no boundary at its start');
+    if (!this.#rest.subarray(0, length).equals(this.#delimiter)) return this.#malformed('no boundary at its start');
     return this.#advance(length, 'afterBoundary');
   }
 

@@ -31,11 +31,7 @@ export interface BodyHooks {
   config: Config;
 }
 
-export async function readBody(
-  request: IncomingMessage,
-  spec: BodySpec<unknown>,
-  found: BodyHooks,
-): Promise<ReadBody> {
+export async function readBody(request: IncomingMessage, spec: BodySpec<unknown>, found: BodyHooks): Promise<ReadBody> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw wrongType("'Content-Encoding' is not supported");

@@ -38,10 +38,7 @@ const MAX_FIELD_BYTES = 16_384;
 const AROUND_THE_FILE_BYTES = 256 * 1024;
 
 /** Throws `invalid_request` for malformed or surplus parts, `payload_too_large` for a file. */
-export async function readMultipart(
-  request: IncomingMessage,
-  options: MultipartOptions,
-): Promise<MultipartBody> {
+export async function readMultipart(request: IncomingMessage, options: MultipartOptions): Promise<MultipartBody> {
   const parser = new MultipartParser(options.boundary);
   const form = createForm(options);
   const limits = {

@@ -37,8 +37,7 @@ export class Upload {
   async take(bytes: Buffer): Promise<void> {
     this.sizeBytes += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
-      if (this.#gathered.length === IN_MEMORY_BYTES)
-        await this.#options.bodyReader.inLine(() => this.#write());
+      if (this.#gathered.length === IN_MEMORY_BYTES) await this.#options.bodyReader.inLine(() => this.#write());
       const piece = bytes.subarray(taken, taken + IN_MEMORY_BYTES - this.#gathered.length);
       this.#gathered.append(piece);
       taken += piece.length;

@@ -23,9 +23,7 @@ export interface PublishedCatalogue {
 export function publishCatalogue(config: Config): PublishedCatalogue {
   const { models, traits, compatibility } = config.modelCatalogue;
   const entries = models.map((model) => ({ model, shown: show(config, model) }));
-  const listings = prepareEach((type) =>
-    entries.filter(({ model }) => isOf(model, type)).map((entry) => entry.shown),
-  );
+  const listings = prepareEach((type) => entries.filter(({ model }) => isOf(model, type)).map((entry) => entry.shown));
   const traitLists = prepareEach((type) => Object.fromEntries(isModelType(type) ? traits[type] : []));
   const names = prepareEach((type) => Object.fromEntries(isModelType(type) ? compatibility[type] : []));
   return {

@@ -21,9 +21,7 @@ export function readDataUrl(url: string): DataUrl | 'malformed' | undefined {
 }
 
 /** Head of a data URL: its length and the claimed type. */
-export function dataUrlHead(
-  start: string,
-): { length: number; type: string | undefined } | 'malformed' | undefined {
+export function dataUrlHead(start: string): { length: number; type: string | undefined } | 'malformed' | undefined {
   if (!isDataUrl(start)) return undefined;
   const [head, type, , base64] = DATA_URL.exec(start) ?? [];
   return head !== undefined && base64 ? { length: head.length, type: type?.toLowerCase() } : 'malformed';

@@ -11,8 +11,7 @@ export const GROUPS = {
   'Voice changer': 'A recording in another voice: quote, queue, retrieve, complete.',
   Audio: 'Music, sounds and speech from words: quote, queue, retrieve, complete.',
   Speech: 'Words from a recording and a recording from words, while you wait.',
-  Video:
-    'Moving pictures from words and media, and larger ones from small: quote, queue, retrieve, complete.',
+  Video: 'Moving pictures from words and media, and larger ones from small: quote, queue, retrieve, complete.',
   Jobs: 'Every queued job: where it stands, what it cost, what happened when.',
   Webhooks: 'What a client is told about its jobs: the secret that signs it, and how each delivery went.',
   Catalogue: 'Models with their prices, names that stand for them, and characters.',

@@ -81,8 +81,7 @@ export function toFareboxError(error: unknown): FareboxError {
 export function errorAnswer(error: FareboxError): Answer {
   const { status, body } = ROWS[error.code];
   const headers: Record<string, string> = {};
-  if (error.retryAfterSeconds !== undefined)
-    headers['Retry-After'] = String(Math.ceil(error.retryAfterSeconds));
+  if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(Math.ceil(error.retryAfterSeconds));
   if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
   return json(BODIES[body](error), { status, headers });
 }

@@ -264,11 +264,7 @@ const MAX_UNDO_MS = 10_000;
  * Error for a client whose answer is lost. It is sent after the bill was undone, so that it stays true if the process
  * dies. If that takes too long, the connection is closed without an answer.
  */
-async function loss(
-  { inFlight }: Frame,
-  { request }: HandlerCall,
-  deadlineMs: number,
-): Promise<FareboxError> {
+async function loss({ inFlight }: Frame, { request }: HandlerCall, deadlineMs: number): Promise<FareboxError> {
   const error = deadlineError(`no answer after ${deadlineMs} ms`);
   request.abort(error);
   const undoing = request.undo();
@@ -284,10 +280,7 @@ async function loss(
   return error;
 }
 
-async function run(
-  { dependencies }: Frame,
-  { route, request, cleanUp, holding }: HandlerCall,
-): Promise<Answer> {
+async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: HandlerCall): Promise<Answer> {
   try {
     const answer = await route.handler(dependencies, request);
     return releasing(answer, () => holding?.release());

@@ -5,13 +5,7 @@ import { failpoint, isFailpointArmed } from '../../infra/failpoints.ts';
 import type { InFlight } from '../server/inFlight.ts';
 import type { Receipts } from '../server/receipts.ts';
 import { relay, waitForFirstBytes } from '../server/relay.ts';
-import {
-  type Answer,
-  type BinaryAnswer,
-  discardAnswer,
-  type JsonAnswer,
-  type PreparedAnswer,
-} from './answer.ts';
+import { type Answer, type BinaryAnswer, discardAnswer, type JsonAnswer, type PreparedAnswer } from './answer.ts';
 import { compress } from './compress.ts';
 import type { ApiContext } from './requestState.ts';
 import { sendEvents } from './sendEvents.ts';
@@ -143,10 +137,7 @@ async function begin({ onBegun }: Pick<BinaryAnswer, 'onBegun'>, res: ServerResp
 }
 
 /** Errors after a delivery must not become errors of an answered request. */
-async function afterwards(
-  ctx: ApiContext,
-  work: (() => Promise<void> | undefined) | undefined,
-): Promise<void> {
+async function afterwards(ctx: ApiContext, work: (() => Promise<void> | undefined) | undefined): Promise<void> {
   try {
     await work?.();
   } catch (error) {

@@ -8,11 +8,7 @@ import { STREAM_IDLE_MS } from './sendStream.ts';
  * The producer learns that the client is gone, or reads nothing for too long. Shutdown, not the client, waits for what
  * the producer does then.
  */
-export async function sendEvents(
-  ctx: ApiContext,
-  { tell }: EventAnswer,
-  idleMs = STREAM_IDLE_MS,
-): Promise<void> {
+export async function sendEvents(ctx: ApiContext, { tell }: EventAnswer, idleMs = STREAM_IDLE_MS): Promise<void> {
   const { res, state } = ctx;
   ctx.respond = false;
   res.setHeader('Content-Type', 'text/event-stream');

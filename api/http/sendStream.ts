@@ -12,11 +12,7 @@ export const STREAM_IDLE_MS = 60_000;
  * The status goes out with the first chunk, so that an earlier error of the source can still be answered. A later
  * error, or a client that stands still, ends the connection without the last chunk: no client takes it for the whole.
  */
-export async function sendStream(
-  ctx: ApiContext,
-  answer: StreamAnswer,
-  idleMs = STREAM_IDLE_MS,
-): Promise<void> {
+export async function sendStream(ctx: ApiContext, answer: StreamAnswer, idleMs = STREAM_IDLE_MS): Promise<void> {
   const { res } = ctx;
   const stopReading = () => answer.stream.destroy();
   if (ctx.method === 'HEAD') {
@@ -80,11 +76,7 @@ function breakerOf({ sourceFailed, waitedMs, idleMs }: Sending): StreamBreaker {
 }
 
 /** The next chunk is read when the client has taken the one before: the idle time limits that wait. */
-async function* chunksOf(
-  first: Chunk,
-  chunks: Chunks,
-  sending: Sending,
-): AsyncGenerator<Buffer | string, void> {
+async function* chunksOf(first: Chunk, chunks: Chunks, sending: Sending): AsyncGenerator<Buffer | string, void> {
   const { answer, res, idleMs } = sending;
   for (let chunk = first; !chunk.done; chunk = await nextOf(chunks, sending)) {
     const idle = setTimeout(() => res.destroy(new Error(`the client took nothing for ${idleMs} ms`)), idleMs);

@@ -41,9 +41,7 @@ export function toClientError(error: unknown): unknown {
   return new FareboxError({
     ...told,
     message: error.words ?? told.message,
-    ...(limited
-      ? { retryAfterSeconds: Math.ceil((error.retryAfterMs ?? BUSY_SECONDS * 1_000) / 1_000) }
-      : {}),
+    ...(limited ? { retryAfterSeconds: Math.ceil((error.retryAfterMs ?? BUSY_SECONDS * 1_000) / 1_000) } : {}),
     internal: `${error.reason}: ${error.message}`,
     cause: error,
   });

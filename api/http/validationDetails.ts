@@ -93,9 +93,7 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
 }
 
 function clip(step: string | number): string | number {
-  return typeof step === 'string' && step.length > MAX_NAME_LENGTH
-    ? `${step.slice(0, MAX_NAME_LENGTH)}…`
-    : step;
+  return typeof step === 'string' && step.length > MAX_NAME_LENGTH ? `${step.slice(0, MAX_NAME_LENGTH)}…` : step;
 }
 
 /** No prototype: a field may be called `__proto__`. */

@@ -74,14 +74,11 @@ async function cutOut(
   const { body, caller, requestId, signal } = request;
   const maker = imageProviderOf(dependencies, model, 'cutOut');
   const price = priceOfImages(model.spec, { resolution: undefined, quality: undefined, count: 1 });
-  if (!price)
-    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  if (!price) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   if (request.lacksFunds) return dryRun(price);
   return await withWorkFolder(dependencies, async (folder) => {
     const workspace = { folder, signal, share: request.share };
-    const sources = await request.waitFor(
-      takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }),
-    );
+    const sources = await request.waitFor(takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }));
     return await purchaseAnswer(dependencies, request, {
       purchase: purchaseOf(model, { price, unit: 'cutout', units: 1, requestId }),
       settles: 'at its first byte',

@@ -106,8 +106,7 @@ export function requireEditModel(
 
 function checkFields({ spec }: InpaintModel, order: EditOrder): ImageTier {
   const { prompt, images, aspectRatio, strict } = order;
-  const wrong =
-    wrongPrompt(spec, prompt) ?? wrongCount(spec, images.length) ?? wrongAspectRatio(spec, aspectRatio);
+  const wrong = wrongPrompt(spec, prompt) ?? wrongCount(spec, images.length) ?? wrongAspectRatio(spec, aspectRatio);
   if (wrong) throw invalidOffer(wrong);
   const tier = chooseTier(spec, order, { strict });
   if (!tier.ok) throw invalidOffer(tier);
@@ -122,10 +121,7 @@ interface CheckedEdit {
   isSafe: boolean;
 }
 
-function toEdit(
-  { caller }: ImageRequest<unknown>,
-  { named, order, images, tier, isSafe }: CheckedEdit,
-): ImageEdit {
+function toEdit({ caller }: ImageRequest<unknown>, { named, order, images, tier, isSafe }: CheckedEdit): ImageEdit {
   const { model } = named;
   const [first] = images;
   const aspectRatio = first && aspectRatioOf(model.spec, order.aspectRatio, first);
@@ -153,8 +149,7 @@ interface Billed {
 function purchaseOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
   const { images, enhances } = order;
   const edit = priceOfEdit(model.spec, { ...tier, imageCount: images.length });
-  if (!edit)
-    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  if (!edit) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   const remarks = tierRemarks(tier);
   if (images.length > 1) remarks.push(`${images.length} input images`);
   if (enhances) remarks.push('prompt rewritten');
@@ -182,9 +177,7 @@ async function make(
   { signal, waitFor }: ImageRequest<unknown>,
   { maker, edit, sent, workspace, noteMade }: Making,
 ) {
-  const images = await waitFor(
-    prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }),
-  );
+  const images = await waitFor(prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }));
   const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: workspace.folder, signal }));
   noteMade();
   const [image = made] = await waitFor(

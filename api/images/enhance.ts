@@ -35,14 +35,12 @@ export function requireEnhancer(dependencies: Dependencies, { caller }: ImageReq
   const name = config.images.enhanceModel;
   if (name === undefined) throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
   const { model } = requireModel(config, name, 'text');
-  if (model.kind !== 'text')
-    throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
+  if (model.kind !== 'text') throw invalid('enhance_prompt', 'This service has no model that rewrites prompts');
   // The service chooses this model: of the limits of a key only privacy applies.
   requireCallable(config, model, { ...caller, models: null });
   const provider = textProviders.get(model.provider);
   const complete = provider?.complete?.bind(provider);
-  if (!complete)
-    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+  if (!complete) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   return { model, complete };
 }
 

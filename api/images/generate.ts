@@ -107,28 +107,21 @@ export async function generateImages(
         const asked = toOrder(request, { model, order, tier, isSafe });
         const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + MAX_GROWTH;
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
-        const prompt =
-          enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
-        const images = await request.waitFor(
-          prepareSources(dependencies, maker, { ...workspace, sources, sent }),
-        );
+        const prompt = enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
+        const images = await request.waitFor(prepareSources(dependencies, maker, { ...workspace, sources, sent }));
         const final = {
           ...asked,
           ...(prompt !== undefined && { prompt }),
           styleReferences: withStrength(order, images),
         };
         const askedAt = performance.now();
-        const raw = await request.waitFor(
-          maker.makeImages(final, { workFolder: folder, signal: request.signal }),
-        );
+        const raw = await request.waitFor(maker.makeImages(final, { workFolder: folder, signal: request.signal }));
         const inference = performance.now() - askedAt;
         if (raw.length !== order.count) throw wrongNumber(raw.length, order.count);
         noteMade();
         const note = order.notes ? { note: noteOf(dependencies, model, final) } : {};
         const finish = { ...workspace, format: order.format, ...note };
-        const made = await request.waitFor(
-          finishImages(dependencies, { provider: maker, made: raw }, finish),
-        );
+        const made = await request.waitFor(finishImages(dependencies, { provider: maker, made: raw }, finish));
         const headers = { ...headersOf(named, made), ...(prompt !== undefined && promptHeader(prompt)) };
         const timing = {
           inference,
@@ -165,8 +158,7 @@ function purchaseOfImages(
 ) {
   const { count, enhances } = order;
   const images = priceOfImages(model.spec, { ...tier, count });
-  if (!images)
-    throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  if (!images) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   const price = enhances ? plus(images, ENHANCEMENT) : images;
   const remarks = [...tierRemarks(tier), ...(enhances ? ['prompt rewritten'] : [])];
   return purchaseOf(model, { price, unit: 'image', units: count, requestId, remarks });
@@ -180,10 +172,7 @@ interface CheckedGeneration {
 }
 
 /** Without the rewritten prompt and the references, which exist only after the hold. */
-function toOrder(
-  { caller }: ImageRequest<unknown>,
-  { model, order, tier, isSafe }: CheckedGeneration,
-): ImageOrder {
+function toOrder({ caller }: ImageRequest<unknown>, { model, order, tier, isSafe }: CheckedGeneration): ImageOrder {
   const { spec } = model;
   const wished = {
     negativePrompt: order.negativePrompt,

@@ -5,13 +5,7 @@ import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
 import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
 import { filesInJson } from './filesInJson.ts';
-import {
-  type Generated,
-  type GenerationOrder,
-  generateImages,
-  isGenerator,
-  requireImageModel,
-} from './generate.ts';
+import { type Generated, type GenerationOrder, generateImages, isGenerator, requireImageModel } from './generate.ts';
 import { DEADLINE_MS, fileAnswer } from './imagePipeline.ts';
 import { asOpenAi, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
@@ -121,9 +115,7 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
   describes: IMAGE_DESCRIPTIONS.generations,
   async handler(dependencies, request) {
     const { body } = request;
-    const named = withDefaultModel(DEFAULT_MODEL, (name) => requireImageModel(dependencies, request, name))(
-      body.model,
-    );
+    const named = withDefaultModel(DEFAULT_MODEL, (name) => requireImageModel(dependencies, request, name))(body.model);
     await request.admitModel(named.model.id);
     return await generateImages(dependencies, request, {
       named,

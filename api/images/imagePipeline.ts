@@ -144,10 +144,7 @@ export async function fileAnswer(
 }
 
 /** Headers that name the model and the findings about the result (IMAGE-11). */
-export function headersOf(
-  { model, headers }: NamedModel,
-  made: readonly MadeImage[],
-): Record<string, string> {
+export function headersOf({ model, headers }: NamedModel, made: readonly MadeImage[]): Record<string, string> {
   return {
     ...headers,
     'x-service-model-id': model.id,
@@ -166,10 +163,7 @@ export interface LineItem {
   remarks?: readonly string[];
 }
 
-export function purchaseOf(
-  model: Model,
-  { price, unit, units, requestId, remarks = [] }: LineItem,
-): Purchase {
+export function purchaseOf(model: Model, { price, unit, units, requestId, remarks = [] }: LineItem): Purchase {
   return {
     price,
     snapshot: {

@@ -6,10 +6,7 @@ import { filesInJson } from './filesInJson.ts';
 import type { Generated } from './generate.ts';
 
 /** OpenAI clients send names of OpenAI's models: the default model answers for unknown ones. */
-export function withDefaultModel<T>(
-  usual: string,
-  find: (name: string) => T,
-): (name: string | null | undefined) => T {
+export function withDefaultModel<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
   return (name) => {
     try {
       return find(name ?? usual);

@@ -13,8 +13,7 @@ const SOURCES =
 const REWRITING =
   '`enhance_prompt` has the prompt rewritten by the text model of the configuration (`images.enhanceModel`) for 0.04 USD; ' +
   'the final prompt is in `x-service-enhanced-prompt`, URL-encoded.';
-const SAFETY =
-  '`safe_mode: true` is refused for models without a classifier, which are all that run on this machine.';
+const SAFETY = '`safe_mode: true` is refused for models without a classifier, which are all that run on this machine.';
 
 const MODEL_HEADERS = {
   'x-service-model-id': 'The model that was used.',
@@ -24,18 +23,11 @@ const MODEL_HEADERS = {
 };
 const HEADERS = {
   ...MODEL_HEADERS,
-  'x-service-enhanced-prompt':
-    'With `enhance_prompt`: the prompt that was used, URL-encoded, at most 4,000 bytes.',
+  'x-service-enhanced-prompt': 'With `enhance_prompt`: the prompt that was used, URL-encoded, at most 4,000 bytes.',
 };
 
 const ERRORS: readonly ErrorCode[] = [
-  ...([
-    'model_not_found',
-    'model_offline',
-    'forbidden',
-    'insufficient_balance',
-    'key_limit_exceeded',
-  ] as const),
+  ...(['model_not_found', 'model_offline', 'forbidden', 'insufficient_balance', 'key_limit_exceeded'] as const),
   ...(['payload_too_large', 'provider_refused', 'provider_failed', 'provider_busy'] as const),
 ];
 
@@ -54,15 +46,7 @@ const A_CARD = [
   -H 'Content-Type: application/json' -d '{"model":"simulator-image","prompt":"a red tram","format":"png","return_binary":true}' -o "$CARD"`,
 ];
 
-type ImageRoute =
-  | 'multiEdit'
-  | 'edit'
-  | 'cutout'
-  | 'upscale'
-  | 'generate'
-  | 'generations'
-  | 'openAiEdit'
-  | 'styles';
+type ImageRoute = 'multiEdit' | 'edit' | 'cutout' | 'upscale' | 'generate' | 'generations' | 'openAiEdit' | 'styles';
 
 export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
   multiEdit: {

@@ -103,10 +103,7 @@ export const generateBody = z.strictObject({
   enhance_prompt: z.boolean().default(false),
   disable_prompt_optimization_thinking: z.boolean().default(false),
   safe_mode: z.boolean().optional(),
-  style_preset: z
-    .enum(IMAGE_STYLES, { error: 'Must be an entry of GET /image/styles' })
-    .nullable()
-    .optional(),
+  style_preset: z.enum(IMAGE_STYLES, { error: 'Must be an entry of GET /image/styles' }).nullable().optional(),
   style_references: z
     .array(z.strictObject({ image: fileText, strength: z.number().min(0.1).max(1).default(0.5) }))
     .max(8)

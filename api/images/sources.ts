@@ -73,11 +73,7 @@ interface Place {
   share: RequestShare;
 }
 
-async function toFile(
-  tools: SourceDependencies,
-  { field, source }: SentImage,
-  place: Place,
-): Promise<string> {
+async function toFile(tools: SourceDependencies, { field, source }: SentImage, place: Place): Promise<string> {
   if (source instanceof SpooledText) {
     if (!source.file) throw invalid(field, NO_PICTURE);
     return await fromUpload(source.file, place);

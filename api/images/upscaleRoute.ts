@@ -70,9 +70,7 @@ async function enlarge(
   request.requireFunds();
   return await withWorkFolder(dependencies, async (folder) => {
     const workspace = { folder, signal, share: request.share };
-    const sources = await request.waitFor(
-      takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }),
-    );
+    const sources = await request.waitFor(takeImages(dependencies, [image], { ...workspace, bounds: ANY_SIZE }));
     const [source] = sources;
     if (!source) throw invalid('image', 'Required');
     const scale = scaleWithin(request.body.scale ?? DEFAULT_SCALE, source);
@@ -119,9 +117,7 @@ async function enlarged(
   const creativity = Math.min(MAX_CREATIVITY, Math.max(0, wished));
   const endUser = endUserOf(caller.accountId, undefined);
   const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
-  const made = await waitFor(
-    maker.enlarge(order, { workFolder: workspace.folder, signal: workspace.signal }),
-  );
+  const made = await waitFor(maker.enlarge(order, { workFolder: workspace.folder, signal: workspace.signal }));
   noteMade();
   const [file = made] = await waitFor(
     finishImages(dependencies, { provider: maker, made: [made] }, { ...workspace, format: 'png' }),

@@ -38,11 +38,7 @@ export const listQuery = z
       .optional()
       .meta({ description: '`next_cursor` of the page before; the filters must be the same.' }),
     kind: several(z.enum(JOB_KINDS), JOB_KINDS.length, `${JOB_KINDS.join(', ')}.`),
-    model: several(
-      z.string().min(1).max(MAX_MODEL_LENGTH),
-      MAX_MODELS,
-      `Ids of models, at most ${MAX_MODELS}.`,
-    ),
+    model: several(z.string().min(1).max(MAX_MODEL_LENGTH), MAX_MODELS, `Ids of models, at most ${MAX_MODELS}.`),
     state: several(z.enum(JOB_STATES), JOB_STATES.length, `${JOB_STATES.join(', ')}.`),
     created_after: time,
     created_before: time,

@@ -4,14 +4,9 @@ import { CURRENCY_NAMES } from '../../domain/currencyNames.ts';
 import { JOB_STATES } from '../../domain/jobs.ts';
 import { isoTime, listOf, uuid } from '../http/describe.ts';
 
-const amounts = z.array(
-  z.strictObject({ currency: z.enum(Object.values(CURRENCY_NAMES)), amount: z.number().min(0) }),
-);
+const amounts = z.array(z.strictObject({ currency: z.enum(Object.values(CURRENCY_NAMES)), amount: z.number().min(0) }));
 
-const progress = z
-  .number()
-  .nullable()
-  .meta({ description: 'Percent; null while the provider says nothing.' });
+const progress = z.number().nullable().meta({ description: 'Percent; null while the provider says nothing.' });
 
 const job = {
   queue_id: uuid,

@@ -65,11 +65,7 @@ async function tell(telling: Telling, take: TakeText): Promise<void> {
       await take(comeBack());
       return;
     }
-    const restMs = Math.min(
-      LOOK_EVERY_MS,
-      spokenAt + heartbeatMs - performance.now(),
-      until - performance.now(),
-    );
+    const restMs = Math.min(LOOK_EVERY_MS, spokenAt + heartbeatMs - performance.now(), until - performance.now());
     await watch.rest(Math.max(0, restMs));
     const heard = await news(telling);
     if (heard === undefined) return;

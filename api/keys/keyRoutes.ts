@@ -85,8 +85,7 @@ export const updateKeyRoute = defineRoute({
  */
 function refuseLongerLife({ keyExpiresAt }: Caller, expiresAt: Date | null): void {
   if (!keyExpiresAt || (expiresAt !== null && expiresAt <= keyExpiresAt)) return;
-  const words =
-    'An API key cannot extend its own life, nor get an ADMIN key that outlives it: use another ADMIN key';
+  const words = 'An API key cannot extend its own life, nor get an ADMIN key that outlives it: use another ADMIN key';
   throw invalid('expiresAt', words);
 }
 

@@ -28,10 +28,7 @@ export function newKeyOf(
 }
 
 /** Refuses terms under which a key would never work. */
-export function requireFutureExpiry(
-  expiresAt: Date | null | undefined,
-  clock: CoreDependencies['clock'],
-): void {
+export function requireFutureExpiry(expiresAt: Date | null | undefined, clock: CoreDependencies['clock']): void {
   if (expiresAt && expiresAt.getTime() <= clock.now()) throw invalid('expiresAt', 'Must be in the future');
 }
 
@@ -48,17 +45,12 @@ function readParent({ parentId, apiKeyType }: CreateBody): string | null {
 function checkScope(config: Config, { models, apiKeyType }: CreateBody): string[] | null {
   if (models === undefined) return null;
   if (apiKeyType === 'ADMIN') {
-    throw invalid(
-      'models',
-      'Only an INFERENCE key can be made for some models: an ADMIN key can make others',
-    );
+    throw invalid('models', 'Only an INFERENCE key can be made for some models: an ADMIN key can make others');
   }
   const known = new Set(config.models.map(({ id }) => id));
   const unknown = models.flatMap((id, index) => (known.has(id) ? [] : [index]));
   if (unknown.length > 0) {
-    const fields = Object.fromEntries(
-      unknown.map((index) => [`models.${index}`, ['Specified model not found']]),
-    );
+    const fields = Object.fromEntries(unknown.map((index) => [`models.${index}`, ['Specified model not found']]));
     throw new FareboxError({ code: 'invalid_request', message: 'Invalid request parameters', fields });
   }
   return [...new Set(models)];

@@ -22,14 +22,7 @@ import {
   UNSUPPORTED_PER_30S,
 } from '../../domain/limits/limits.ts';
 import type { Config } from '../../infra/config/config.ts';
-import type {
-  Admission,
-  Counter,
-  CounterState,
-  LimitedCall,
-  Limiter,
-  RefusedCall,
-} from '../../infra/redis/limiter.ts';
+import type { Admission, Counter, CounterState, LimitedCall, Limiter, RefusedCall } from '../../infra/redis/limiter.ts';
 import { type CallsInFlight, createCallsInFlight } from './callsInFlight.ts';
 
 export interface LimitSettings {
@@ -348,8 +341,7 @@ function budgetHeaders(
 function minuteHeaders(counted: CallCounters, admission: Admission): Record<string, string> {
   const headers: Record<string, string> = {};
   const { tokens, shared } = counted;
-  const requests =
-    counted.requests ?? (admission.refusedBy === shared?.counter ? shared?.counter : undefined);
+  const requests = counted.requests ?? (admission.refusedBy === shared?.counter ? shared?.counter : undefined);
   if (requests) {
     const { total, resetsAt } = stateOf(counted, admission, requests);
     headers['x-ratelimit-limit-requests'] = String(requests.limit);

@@ -21,12 +21,10 @@ const limitsAnswer = z.strictObject({
           rateLimits: z.array(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'TPM']) })),
         }),
       ),
-      accountRateLimits: z
-        .array(z.strictObject({ scope: z.string(), amount: z.number(), type: limitType }))
-        .meta({
-          description:
-            'Of the account, beside those of models. RPM and RPD count over all processes, the others in each.',
-        }),
+      accountRateLimits: z.array(z.strictObject({ scope: z.string(), amount: z.number(), type: limitType })).meta({
+        description:
+          'Of the account, beside those of models. RPM and RPD count over all processes, the others in each.',
+      }),
     })
     .meta({ id: 'RateLimits' }),
 });

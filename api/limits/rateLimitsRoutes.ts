@@ -82,20 +82,19 @@ function accountLimits(override: LimitOverride) {
 }
 
 /** Two paths for the same log (ACCOUNT-15). */
-export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map(
-  (path, index) =>
-    defineRoute({
-      method: 'GET',
-      path,
-      access: 'admin',
-      describes: logDescription(index > 0),
-      async handler({ limits: { calls: limits } }, { caller }) {
-        const refusals = await limits.limiter.refusals(caller.accountId);
-        const data = refusals.map(({ at, ...refusal }) => ({
-          ...refusal,
-          timestamp: new Date(at).toISOString(),
-        }));
-        return json({ object: 'list', data });
-      },
-    }),
+export const rateLimitLogRoutes = ['/api_keys/rate_limits/log', '/api_keys/rate_limit_logs'].map((path, index) =>
+  defineRoute({
+    method: 'GET',
+    path,
+    access: 'admin',
+    describes: logDescription(index > 0),
+    async handler({ limits: { calls: limits } }, { caller }) {
+      const refusals = await limits.limiter.refusals(caller.accountId);
+      const data = refusals.map(({ at, ...refusal }) => ({
+        ...refusal,
+        timestamp: new Date(at).toISOString(),
+      }));
+      return json({ object: 'list', data });
+    },
+  }),
 );

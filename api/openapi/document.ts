@@ -8,13 +8,7 @@ import { isForWallets } from '../auth/authenticate.ts';
 import { type AnswerDescription, type Example, GROUPS, type RouteDescription } from '../http/describe.ts';
 import type { MultipartSpec, Route } from '../http/route.ts';
 import { failuresOf } from './failures.ts';
-import {
-  COMMON_HEADERS,
-  headerReferences,
-  LIMIT_HEADERS,
-  REFUSAL_HEADERS,
-  WALLET_HEADERS,
-} from './headers.ts';
+import { COMMON_HEADERS, headerReferences, LIMIT_HEADERS, REFUSAL_HEADERS, WALLET_HEADERS } from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
@@ -161,10 +155,7 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
 
 function headersOf({ headers = {} }: AnswerDescription) {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [
-      name,
-      { description, schema: { type: 'string' } as const },
-    ]),
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } as const }]),
   );
 }
 
@@ -174,9 +165,7 @@ function contentOf({ bodies }: AnswerDescription) {
   if (bodies.length === 0) return {};
   const types = new Set(bodies.map(({ mediaType = JSON_TYPE }) => mediaType));
   const content = [...types].map((type) => {
-    const schemas = bodies.flatMap(({ schema, mediaType = JSON_TYPE }) =>
-      mediaType === type ? (schema ?? []) : [],
-    );
+    const schemas = bodies.flatMap(({ schema, mediaType = JSON_TYPE }) => (mediaType === type ? (schema ?? []) : []));
     const [first] = schemas;
     if (first === undefined) return [type, {}];
     return [type, { schema: schemas.length > 1 ? z.union(schemas) : first }];
@@ -196,8 +185,7 @@ function exampleCommand({ method, path, access }: Route, example: Example): stri
     parts.push("-H 'Content-Type: application/json'");
     parts.push(`-d ${quoted(JSON.stringify(example.json))}`);
   }
-  for (const [name, value] of Object.entries(example.form ?? {}))
-    parts.push(`-F ${quoted(`${name}=${value}`)}`);
+  for (const [name, value] of Object.entries(example.form ?? {})) parts.push(`-F ${quoted(`${name}=${value}`)}`);
   if (example.output) parts.push(`-o ${example.output}`);
   return [...(example.before ?? []), parts.join(' \\\n  ')].join('\n');
 }

@@ -86,9 +86,7 @@ export const topUpBody = z
         expirationTime: z.string(),
         statement: z.string(),
       }),
-      supportedChains: z.array(
-        z.strictObject({ chainId: z.string(), type: z.enum(['eip191', 'eip1271', 'ed25519']) }),
-      ),
+      supportedChains: z.array(z.strictObject({ chainId: z.string(), type: z.enum(['eip191', 'eip1271', 'ed25519']) })),
     }),
   })
   .meta({ id: 'TopUpNeeded' });

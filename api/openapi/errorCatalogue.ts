@@ -4,8 +4,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   invalid_request: 'A field is missing, unknown or wrong; `details` names each.',
   invalid_json: 'The body is not JSON.',
-  invalid_content_type:
-    'The body must be `application/json`, or `multipart/form-data` where a file is taken.',
+  invalid_content_type: 'The body must be `application/json`, or `multipart/form-data` where a file is taken.',
   unsupported_feature: 'The model cannot do what a field asks for.',
   context_length_exceeded: 'The messages are longer than the context of the model.',
   malformed_encryption: 'A header of an end-to-end encrypted request is missing or malformed.',
@@ -14,8 +13,7 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   page_failed: 'The page could not be fetched or read. Nothing is charged.',
   invalid_media: 'The source is damaged, or not of an accepted format.',
   media_too_long: 'The source is longer than the model takes.',
-  invalid_document:
-    'A document cannot be read: its type, a password, damage or its size; the message says which.',
+  invalid_document: 'A document cannot be read: its type, a password, damage or its size; the message says which.',
   payload_too_large: 'The file is too large.',
   body_too_large: 'The body is too large.',
   credential_missing: 'No credential was sent; the body says how one is obtained.',

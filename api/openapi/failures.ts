@@ -37,17 +37,9 @@ function addWalletFailures({ access }: Route, failures: ReadonlyMap<number, Fail
   };
   add(429, '`X402_CONCURRENCY_LIMIT`: the wallet has five requests in flight already.', ERROR_BODIES.coded);
   if (access === 'own-wallet') return;
-  add(
-    401,
-    '`X402_SIGN_IN_…`: the sign-in of the wallet is refused, for the reason in `code`.',
-    ERROR_BODIES.coded,
-  );
+  add(401, '`X402_SIGN_IN_…`: the sign-in of the wallet is refused, for the reason in `code`.', ERROR_BODIES.coded);
   if (access === 'buyer') {
-    add(
-      402,
-      '`PAYMENT_REQUIRED`: the wallet has less than 0.10 USD; the body says how to top up.',
-      topUpBody,
-    );
+    add(402, '`PAYMENT_REQUIRED`: the wallet has less than 0.10 USD; the body says how to top up.', topUpBody);
   }
 }
 

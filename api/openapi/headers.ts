@@ -34,9 +34,7 @@ export const WALLET_HEADERS = {
   ),
 };
 
-export function headerReferences(
-  headers: Readonly<Record<string, unknown>>,
-): Record<string, { $ref: string }> {
+export function headerReferences(headers: Readonly<Record<string, unknown>>): Record<string, { $ref: string }> {
   const names = Object.keys(headers);
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -9,12 +9,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { canConsume, type LedgerPrice, splitPrice } from '../../domain/ledger.ts';
 import { isOffline } from '../../domain/modelAccess.ts';
 import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
-import {
-  MIN_PRICE,
-  type SmallestPrices,
-  smallestPricesOf,
-  toSmallestPrices,
-} from '../../domain/smallestPrices.ts';
+import { MIN_PRICE, type SmallestPrices, smallestPricesOf, toSmallestPrices } from '../../domain/smallestPrices.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Funds, FundsReader, Payer } from '../../infra/postgres/funds.ts';
 
@@ -61,10 +56,7 @@ export function createFundsGate(reader: FundsReader, config: Config): FundsGate 
   const standing = async (payer: Payer) => recent(payer)?.funds ?? (await read(payer));
 
   /** Holds of a process that died lock funds until they expire: their owner need not wait for that. */
-  async function freshLackOf(
-    caller: Caller,
-    wanted: readonly LedgerPrice[],
-  ): Promise<FareboxError | undefined> {
+  async function freshLackOf(caller: Caller, wanted: readonly LedgerPrice[]): Promise<FareboxError | undefined> {
     const funds = await read(caller);
     const lack = lackOf(funds, caller, wanted);
     if (!lack || funds.account === 'none' || !(await reader.expireDueHolds(caller.accountId))) return lack;

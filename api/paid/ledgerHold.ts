@@ -4,13 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
-import {
-  type ChargeState,
-  type LedgerPrice,
-  type Part,
-  type PriceSnapshot,
-  unpaidPart,
-} from '../../domain/ledger.ts';
+import { type ChargeState, type LedgerPrice, type Part, type PriceSnapshot, unpaidPart } from '../../domain/ledger.ts';
 import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
 import { failpoint } from '../../infra/failpoints.ts';
 import type { SettleRequest } from '../../infra/postgres/createLedger.ts';
@@ -253,10 +247,7 @@ export class LedgerHold {
       ledgerOverrunUsd.inc({ outcome: 'left' }, usd(missing));
     } else {
       ledgerOverrunUsd.inc({ outcome: 'missing' }, usd(missing));
-      ledgerOverrunUsd.inc(
-        { outcome: 'taken' },
-        Math.max(usd(cost) - (cause === 'above_hold' ? usd(bound) : 0), 0),
-      );
+      ledgerOverrunUsd.inc({ outcome: 'taken' }, Math.max(usd(cost) - (cause === 'above_hold' ? usd(bound) : 0), 0));
     }
     log.warn(
       {

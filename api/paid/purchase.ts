@@ -73,8 +73,7 @@ export interface AnswerTerms {
 }
 
 type Selling = LedgerClient & Pick<Dependencies, 'core'>;
-type AnswerBuyer = Buyer &
-  Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId' | 'headers' | 'signal' | 'hasLeft'>;
+type AnswerBuyer = Buyer & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId' | 'headers' | 'signal' | 'hasLeft'>;
 
 /** Throws what the work throws, an UpstreamFailure as an error for clients. Nothing is charged then. */
 export async function purchaseAnswer(
@@ -110,11 +109,7 @@ export async function purchaseAnswer(
   });
 }
 
-async function chargeSale(
-  hold: LedgerHold,
-  price: LedgerPrice,
-  details: Partial<PriceSnapshot>,
-): Promise<void> {
+async function chargeSale(hold: LedgerHold, price: LedgerPrice, details: Partial<PriceSnapshot>): Promise<void> {
   await failpoint('sale-made');
   await hold.settle(price, details);
   await failpoint('sale-settled');

@@ -51,11 +51,7 @@ export const READING_BUDGET =
   'that takes too long counts as six.';
 
 /** Throws FareboxError `rate_limited` when too many readings of the account have failed, and whatever `read` throws. */
-export async function readWithinBudget<T>(
-  budget: Budget,
-  accountId: string,
-  read: () => Promise<T>,
-): Promise<T> {
+export async function readWithinBudget<T>(budget: Budget, accountId: string, read: () => Promise<T>): Promise<T> {
   await refuseSpentBudget(budget, accountId);
   try {
     return await read();

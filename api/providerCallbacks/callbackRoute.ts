@@ -29,8 +29,7 @@ export const callbackRoute = defineRoute({
   deadlineMs: DEADLINE_MS,
   async beforeBody(dependencies, { params, address }) {
     const { provider = '', queue_id: queueId = '', token = '' } = params;
-    if (isQueueId(queueId) && (await isCallbackToken(dependencies.core.sql, { provider, queueId }, token)))
-      return;
+    if (isQueueId(queueId) && (await isCallbackToken(dependencies.core.sql, { provider, queueId }, token))) return;
     const perMinute = dependencies.core.config.limits.perAddressPerMinute;
     await limitAddress(dependencies.limits.calls, address, {
       path: CALLBACK_PATH,

@@ -85,8 +85,7 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
       stream,
       contentType: job.outputContentType ?? 'application/octet-stream',
       sizeBytes: part ? part.end - part.start + 1 : sizeBytes,
-      onDelivered: (isReceived) =>
-        delivered(dependencies, delivery, { isReceived, toTheEnd: last === sizeBytes - 1 }),
+      onDelivered: (isReceived) => delivered(dependencies, delivery, { isReceived, toTheEnd: last === sizeBytes - 1 }),
     },
     part
       ? {
@@ -113,9 +112,7 @@ function mediaHeaders({ job, model }: Delivery): Record<string, string> {
 function formatHeaders({ kind, outputContentType, outputSeconds }: JobRow): Record<string, string> {
   if (kind === 'video') return {};
   const format = { 'x-service-audio-format': formatOf(outputContentType ?? '') };
-  return outputSeconds === null
-    ? format
-    : { ...format, 'x-service-audio-duration': outputSeconds.toFixed(3) };
+  return outputSeconds === null ? format : { ...format, 'x-service-audio-duration': outputSeconds.toFixed(3) };
 }
 
 /** Name of a format as models use it: `mp3` for `audio/mpeg`, otherwise the subtype. */

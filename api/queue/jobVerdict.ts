@@ -38,10 +38,7 @@ function recommendedInstead(config: Config, job: JobRow): string | undefined {
   const task = taskOf(refusedBy);
   return config.modelCatalogue.models.find(
     (model) =>
-      model.kind === 'video' &&
-      model.provider !== job.provider &&
-      taskOf(model) === task &&
-      !isOffline(model, config),
+      model.kind === 'video' && model.provider !== job.provider && taskOf(model) === task && !isOffline(model, config),
   )?.id;
 }
 

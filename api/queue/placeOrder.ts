@@ -68,11 +68,7 @@ export interface QueuedJob {
  * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also has the
  * progress of the job.
  */
-export async function placeOrder(
-  dependencies: Dependencies,
-  ordering: Ordering,
-  order: JobOrder,
-): Promise<Answer> {
+export async function placeOrder(dependencies: Dependencies, ordering: Ordering, order: JobOrder): Promise<Answer> {
   const cancelAfter = cancelAfterMs(ordering.headers);
   // One time limit for both attempts: even with the wait of `Prefer`, an accepted order is answered before the deadline
   // of its route.
@@ -103,9 +99,7 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: JobO
     route: order.route,
     body: order.body,
   });
-  const replay = claim.known
-    ? await heardReplay(dependencies, ordering, order.inputOf(claim.queueId))
-    : undefined;
+  const replay = claim.known ? await heardReplay(dependencies, ordering, order.inputOf(claim.queueId)) : undefined;
   return replay ?? (await accept(dependencies, ordering, { order, claim }));
 }
 

@@ -5,8 +5,7 @@ export const MAX_WAIT_SECONDS = 60;
 const MAX_HEADER_LENGTH = 1_000;
 
 /** A name with an optional value, bare or in quotes; its parameters are ignored. */
-const PREFERENCE =
-  /^\s*([!#$%&'*+.^_`|~\w-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~\w-]*))\s*)?(?:;|$)/;
+const PREFERENCE = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~\w-]*))\s*)?(?:;|$)/;
 /** An unclosed quote belongs to its element, which is then invalid. */
 const ELEMENTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"|")+/g;
 

@@ -114,10 +114,7 @@ function detailsOf(input: GenerationInput): string {
 }
 
 /** Asks a running job to stop. Undefined when the workflow is gone: its row then says how it ended. */
-export async function cancelGeneration(
-  temporal: Temporal,
-  queueId: string,
-): Promise<CancelResult | undefined> {
+export async function cancelGeneration(temporal: Temporal, queueId: string): Promise<CancelResult | undefined> {
   return await command<CancelResult>(temporal, queueId, { update: CANCEL_UPDATE });
 }
 

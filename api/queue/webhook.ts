@@ -49,8 +49,7 @@ export function readWebhook({ fetch }: Pick<Config, 'fetch'>, body: WebhookBody)
   return { url: address, events: [...new Set(wanted ?? DEFAULT_WEBHOOK_EVENTS)] };
 }
 
-const UNUSABLE =
-  'Must be an http or https URL of a public host, on port 80 or 443, without a user name or password';
+const UNUSABLE = 'Must be an http or https URL of a public host, on port 80 or 443, without a user name or password';
 
 /**
  * Adds the webhook to the objects of an order. It is written before the workflow starts: an event must not precede its

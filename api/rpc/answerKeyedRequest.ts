@@ -47,11 +47,7 @@ const MAX_WAIT_MS = UPSTREAM_MS + 4_000;
  */
 const MAX_ATTEMPTS = 5;
 
-export async function answerKeyedRequest(
-  means: RpcMeans,
-  visit: RpcVisit,
-  keyed: KeyedRequest,
-): Promise<Answer> {
+export async function answerKeyedRequest(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
   const { accountId } = visit.caller;
   const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
   const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical()}`).digest();
@@ -220,9 +216,7 @@ async function knownResults(means: RpcMeans, request: OwnRequest): Promise<Reado
       const hash = transactionHash(name, calls.params(index));
       if (hash === undefined) throw conflict(CANNOT_TELL);
       const signal = AbortSignal.timeout(LOOK_UP_MS);
-      const there = await means.providers.rpc
-        .knowsTransaction(network.slug, hash, signal)
-        .catch(() => undefined);
+      const there = await means.providers.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
       if (there === undefined) {
         throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
       }

@@ -10,8 +10,7 @@ import { type AnsweredCalls, answerCalls, type FailedCalls, lateCalls } from './
 import { askNodes, type NodeOrder, NodeTime } from './askNodes.ts';
 import type { RpcAdmission } from './rpcLimits.ts';
 
-export type RpcVisit = Buyer &
-  Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
+export type RpcVisit = Buyer & Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
 export type RpcMeans = Pick<Dependencies, 'core' | 'accounts' | 'limits' | 'providers'>;
 
 export interface RpcOrder extends NodeOrder {
@@ -35,11 +34,7 @@ export type PaidCalls =
 const HOLD_MS = 240_000;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and the error of a client that disconnected. */
-export async function payForCalls(
-  means: RpcMeans,
-  visit: RpcVisit,
-  order: RpcOrder,
-): Promise<PaidCalls | FailedCalls> {
+export async function payForCalls(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<PaidCalls | FailedCalls> {
   const { admission } = order;
   let used = 0;
   try {

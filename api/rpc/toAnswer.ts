@@ -54,10 +54,7 @@ export async function toAnswer(
  * Sends slices as fast as the client reads. A client that reads nothing is cut off (sendStream.ts), which frees the
  * memory.
  */
-function inSlices(
-  bytes: Buffer,
-  { headers, leave }: { headers: Record<string, string>; leave: () => void },
-): Answer {
+function inSlices(bytes: Buffer, { headers, leave }: { headers: Record<string, string>; leave: () => void }): Answer {
   function* slices(): Generator<Buffer> {
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
   }

@@ -27,10 +27,7 @@ export function createReceipts(): Receipts {
     noteRequest: (socket) => retryLater.get(socket)?.(),
     waitForReceipt(socket, sizeBytes) {
       if (socket.destroyed) return Promise.resolve(!socket.errored);
-      const silenceMs = Math.min(
-        MAX_SILENCE_MS,
-        MIN_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000,
-      );
+      const silenceMs = Math.min(MAX_SILENCE_MS, MIN_SILENCE_MS + (sizeBytes / SLOW_BYTES_PER_SECOND) * 1_000);
       return new Promise((resolve) => {
         const conclude = (whole: boolean) => {
           clearTimeout(timer);

@@ -7,8 +7,7 @@ import { transcriptionAnswer, voiceAnswer } from './schema.ts';
 
 const RECORDING = '@dev/stack/demo/recording.mp3;type=audio/mpeg';
 
-const DRY_RUN =
-  ' With the header `x-service-dry-run: true` nothing is called or charged: the answer is the price.';
+const DRY_RUN = ' With the header `x-service-dry-run: true` nothing is called or charged: the answer is the price.';
 
 const REFUNDED =
   'charged when the answer begins, and not where the client has gone by then, within the refunds of the day ' +

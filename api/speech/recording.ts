@@ -38,11 +38,7 @@ export async function takeRecording(
   return await share.inSlot('decoders', () => decoded(means, file, wanted), signal);
 }
 
-async function decoded(
-  means: RecordingDependencies,
-  file: UploadedFile,
-  wanted: Wanted,
-): Promise<RecordingFile> {
+async function decoded(means: RecordingDependencies, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {
   const { folder, accepted, maxSeconds, minSeconds = 0, mayHavePictures = false, signal } = wanted;
   const path = 'path' in file.content ? file.content.path : join(folder, 'recording');
   if ('bytes' in file.content) await writeFile(path, file.content.bytes, { mode: 0o600 });

@@ -75,11 +75,7 @@ interface Ordered {
   order: SpeechOrder;
 }
 
-async function spoken(
-  dependencies: Dependencies,
-  request: SpeechRequest,
-  { named, order }: Ordered,
-): Promise<Answer> {
+async function spoken(dependencies: Dependencies, request: SpeechRequest, { named, order }: Ordered): Promise<Answer> {
   const { model } = named;
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');

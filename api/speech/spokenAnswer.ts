@@ -58,11 +58,7 @@ export async function streamedSpeech(speech: Speech, spoken: Spoken): Promise<St
   return stream({ stream: source, contentType: CONTENT_TYPES[spoken.format] });
 }
 
-async function* resumed(
-  first: Buffer,
-  others: AsyncIterable<Buffer>,
-  late: AbortSignal,
-): AsyncGenerator<Buffer, void> {
+async function* resumed(first: Buffer, others: AsyncIterable<Buffer>, late: AbortSignal): AsyncGenerator<Buffer, void> {
   yield first;
   try {
     for await (const chunk of others) {

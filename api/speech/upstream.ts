@@ -15,10 +15,7 @@ export function speechError(error: unknown, refused: ErrorCode): unknown {
   return new FareboxError({ code, message: told.message, internal: error.message, cause: error });
 }
 
-function codeOf(
-  { reason }: UpstreamFailure,
-  { told, refused }: { told: ErrorCode; refused: ErrorCode },
-): ErrorCode {
+function codeOf({ reason }: UpstreamFailure, { told, refused }: { told: ErrorCode; refused: ErrorCode }): ErrorCode {
   if (told === 'provider_failed') return 'upstream_failed';
   return reason === 'refused' ? refused : told;
 }

@@ -74,11 +74,7 @@ export const voicesRoute = defineRoute({
   },
 });
 
-function purchaseOf(
-  { core: { config } }: Dependencies,
-  { id, provider }: TtsModel,
-  requestId: string,
-): Purchase {
+function purchaseOf({ core: { config } }: Dependencies, { id, provider }: TtsModel, requestId: string): Purchase {
   const price = config.prices.voiceCloning;
   const snapshot = {
     ...{ sku: `${id}-voice-clone`, modelId: id, provider, unit: 'voice', units: '1', requestId },

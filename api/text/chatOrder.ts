@@ -59,8 +59,7 @@ export async function openOrder(
   const prompt = await promptOf({ model: first.model, ...asked });
   const departure = departureOf(dependencies.core.config, body);
   if (e2eeHeaders) {
-    const price: ChatOrder['price'] = (attempt) =>
-      priceAttempt(attempt, { prompt, lookup: undefined, ...asked });
+    const price: ChatOrder['price'] = (attempt) => priceAttempt(attempt, { prompt, lookup: undefined, ...asked });
     return { request, attempts: [first], price, ...departure };
   }
   const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);

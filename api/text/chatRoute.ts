@@ -69,9 +69,7 @@ export async function answerChat(
 function isUnpaidReading(error: unknown, order: ChatOrder | undefined): boolean {
   if (!(error instanceof FareboxError)) return false;
   if (error.code === 'context_length_exceeded') return true;
-  return (
-    order !== undefined && (error.code === 'insufficient_balance' || error.code === 'key_limit_exceeded')
-  );
+  return order !== undefined && (error.code === 'insufficient_balance' || error.code === 'key_limit_exceeded');
 }
 
 async function countReadings(
@@ -87,9 +85,7 @@ async function answerOrder(dependencies: Dependencies, order: ChatOrder, form: A
     await countReadings(dependencies, request);
     return dryRun(order);
   }
-  return request.body.stream
-    ? await streamed(dependencies, order, form)
-    : await whole(dependencies, order, form);
+  return request.body.stream ? await streamed(dependencies, order, form) : await whole(dependencies, order, form);
 }
 
 export function estimateChat({ messages }: ChatBody): number | Promise<number> {
@@ -120,8 +116,7 @@ async function whole(dependencies: Dependencies, order: ChatOrder, form: AnswerF
   return await askModelsInOrder(dependencies, order, async (call) => {
     const { signal } = call;
     const { complete } = call.provider;
-    if (!complete)
-      throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
+    if (!complete) throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const completion = await request.waitFor(complete(call.request, { signal })).catch(async (error) => {
       if (isLeftByClient(call, error)) await noteTokens(request, await settleLeft(call, new Tally(), false));
       throw error;
@@ -142,8 +137,7 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
   return await askModelsInOrder(dependencies, order, async (call) => {
     const { signal } = call;
     const { stream: open } = call.provider;
-    if (!open)
-      throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
+    if (!open) throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
     const onSettled = (settled: Settled) => afterBill(dependencies, { form, order, settled });
     const stream = await request.waitFor(open(call.request, { signal })).catch(async (error: unknown) => {
       if (request.ending.aborted) throw restarting();

@@ -173,10 +173,7 @@ interface EmbeddingsReply {
   tokens: number;
 }
 
-function presentEmbeddings(
-  { vectors }: Embeddings,
-  { request, model, headers, tokens }: EmbeddingsReply,
-): Answer {
+function presentEmbeddings({ vectors }: Embeddings, { request, model, headers, tokens }: EmbeddingsReply): Answer {
   const format = request.body.encoding_format ?? 'float';
   const text = streamEmbeddings({ model: model.id, vectors, tokens, format });
   const packed = compressStream(text, request.headers['accept-encoding']);

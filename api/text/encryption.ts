@@ -56,10 +56,7 @@ export function encryptionOf(
 
 type EncryptionHeaders = Partial<Record<Header, string>>;
 
-function sentHeaders(
-  headers: EncryptionRequest['headers'],
-  brand: Config['brand'],
-): EncryptionHeaders | undefined {
+function sentHeaders(headers: EncryptionRequest['headers'], brand: Config['brand']): EncryptionHeaders | undefined {
   const sent: EncryptionHeaders = {};
   for (const name of NAMES) {
     for (const prefix of ['service', brand.name, ...brand.aliases]) {
@@ -100,8 +97,7 @@ function whatReads({ messages, service_parameters: wanted }: ChatBody): { path: 
     wanted.character_slug !== undefined && 'character_slug',
   ].filter((name) => name !== false);
   const isMedia = messages.some(
-    ({ role, content }) =>
-      role === 'user' && Array.isArray(content) && content.some(({ type }) => type !== 'text'),
+    ({ role, content }) => role === 'user' && Array.isArray(content) && content.some(({ type }) => type !== 'text'),
   );
   return [
     ...settings.map((name) => ({ path: 'service_parameters', name })),

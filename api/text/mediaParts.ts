@@ -151,10 +151,7 @@ async function toPart(reading: MediaReading, part: Medium): Promise<UserPart> {
   }
 }
 
-async function image(
-  reading: MediaReading,
-  { image_url: { url } }: PartOfType<'image_url'>,
-): Promise<ImagePart> {
+async function image(reading: MediaReading, { image_url: { url } }: PartOfType<'image_url'>): Promise<ImagePart> {
   const { bytes } = await bytesOf(reading, { name: 'image_url', url });
   return pictureOf(bytes, 'image_url');
 }
@@ -189,10 +186,7 @@ async function audio(
   return await readWithinBudget(reading, reading.accountId, () => measuredAudio(reading, { bytes, format }));
 }
 
-async function video(
-  reading: MediaReading,
-  { video_url: { url } }: PartOfType<'video_url'>,
-): Promise<MediaPart> {
+async function video(reading: MediaReading, { video_url: { url } }: PartOfType<'video_url'>): Promise<MediaPart> {
   const { bytes, type } = await bytesOf(reading, { name: 'video_url', url });
   if (type === undefined || !VIDEO_TYPES.includes(type)) {
     throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);

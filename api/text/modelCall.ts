@@ -123,8 +123,7 @@ async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
   await request.admitModel(attempt.model.id);
   const priced = price(attempt);
   const provider = desk.providers.textProviders.get(attempt.model.provider);
-  if (!provider)
-    throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
+  if (!provider) throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
   const restMs = drainMs(attempt.model);
   const { answerSpeeds } = desk.providers;
   return await purchase(desk, request, {
@@ -198,9 +197,7 @@ export function openLine(
 }
 
 /** A client that left is billed for its answer; one that waited in vain is not. */
-export function requireRecipient(
-  request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'isCutOff'>,
-): void {
+export function requireRecipient(request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'expired' | 'isCutOff'>): void {
   if (request.expired) throw deadlineError();
   if (request.isCutOff) throw restarting();
 }

@@ -90,8 +90,7 @@ function settingsOf(suffix: string, brand: Config['brand']): Loose {
     const isBrand = aliased === brand.name || brand.aliases.includes(aliased);
     const key = isBrand ? 'include_service_system_prompt' : given;
     if (SUFFIX_WORDS.has(key)) settings[key] = value;
-    else if (SUFFIX_FLAGS.has(key) && (value === 'true' || value === 'false'))
-      settings[key] = value === 'true';
+    else if (SUFFIX_FLAGS.has(key) && (value === 'true' || value === 'false')) settings[key] = value === 'true';
   }
   return settings;
 }

@@ -88,9 +88,7 @@ export const completionAnswer = z.strictObject({
 
 export const dryRunAnswer = z.strictObject({
   object: z.literal('dry_run'),
-  bounds: z.array(
-    z.strictObject({ model: z.string(), cost, prompt_tokens: count, completion_tokens: count }),
-  ),
+  bounds: z.array(z.strictObject({ model: z.string(), cost, prompt_tokens: count, completion_tokens: count })),
 });
 
 export const embeddingsAnswer = z.strictObject({

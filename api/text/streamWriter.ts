@@ -7,14 +7,7 @@ import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thi
 import { streamedError } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import type { Settled } from './modelCall.ts';
-import {
-  type Heading,
-  isStripped,
-  presentCost,
-  presentDelta,
-  presentLogprobs,
-  presentUsage,
-} from './present.ts';
+import { type Heading, isStripped, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
 import { documentsCall, effectiveParameters, type Presenting } from './web/presentWebResults.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;

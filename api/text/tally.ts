@@ -99,8 +99,7 @@ async function largerCount(
 ): Promise<CountedUsage> {
   if (!told) return { usage: await countProduced(request, received), counted: true };
   const letters = received.output.length + received.reasoning.length;
-  const isPlausible =
-    request.e2eeHeaders !== undefined || told.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
+  const isPlausible = request.e2eeHeaders !== undefined || told.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
   if (isFinal && isPlausible) return { usage: told, counted: false };
   const { completionTokens } = await countReceived(request, received);
   if (told.completionTokens >= completionTokens) return { usage: told, counted: false };

@@ -1,14 +1,7 @@
 /** Converts the body of a client to the request for a provider, with all defaults. */
 
 import type { TextModel } from '../../domain/catalogue/model.ts';
-import type {
-  ChatMessage,
-  ChatRequest,
-  FunctionTool,
-  Sampling,
-  TextPart,
-  UserPart,
-} from '../../domain/text/chat.ts';
+import type { ChatMessage, ChatRequest, FunctionTool, Sampling, TextPart, UserPart } from '../../domain/text/chat.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
@@ -23,13 +16,7 @@ export interface ChatRequestInput {
   e2eeHeaders?: Record<string, string>;
 }
 
-export function toChatRequest({
-  body,
-  model,
-  accountId,
-  messages,
-  e2eeHeaders,
-}: ChatRequestInput): ChatRequest {
+export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }: ChatRequestInput): ChatRequest {
   const tools = toolsOf(body);
   return {
     upstreamModel: model.upstreamModel,
@@ -46,9 +33,7 @@ export function toChatRequest({
     ...verbosityOf(body),
     ...promptCacheOf(body),
     ...(model.mediaTokens && { mediaTokens: model.mediaTokens }),
-    ...(body.service_parameters.enable_x_search && model.spec.capabilities?.supportsXSearch
-      ? { xSearch: true }
-      : {}),
+    ...(body.service_parameters.enable_x_search && model.spec.capabilities?.supportsXSearch ? { xSearch: true } : {}),
     ...(e2eeHeaders && { e2eeHeaders }),
   };
 }
@@ -103,9 +88,7 @@ function toolsOf(body: ChatBody): FunctionTool[] {
 
 function toolChoiceOf({ tool_choice: choice, parallel_tool_calls: parallel }: ChatBody) {
   return {
-    ...(choice == null
-      ? {}
-      : { toolChoice: typeof choice === 'string' ? choice : { name: choice.function.name } }),
+    ...(choice == null ? {} : { toolChoice: typeof choice === 'string' ? choice : { name: choice.function.name } }),
     ...(parallel == null ? {} : { parallelToolCalls: parallel }),
   };
 }
@@ -119,8 +102,7 @@ function reasoningOf(body: ChatBody, { spec }: TextModel): Pick<ChatRequest, 're
   if (body.service_parameters.disable_thinking) return { reasoning: { enabled: false, ...wish } };
   const effort = body.reasoning_effort ?? body.reasoning?.effort ?? undefined;
   if (effort === 'none') return { reasoning: { enabled: false, effort, ...wish } };
-  if (effort !== undefined && supportsReasoningEffort)
-    return { reasoning: { enabled: true, effort, ...wish } };
+  if (effort !== undefined && supportsReasoningEffort) return { reasoning: { enabled: true, effort, ...wish } };
   if (body.reasoning?.enabled === false) return { reasoning: { enabled: false, ...wish } };
   const usual = defaultReasoningEffort === undefined ? {} : { effort: defaultReasoningEffort };
   return { reasoning: { ...(body.reasoning?.enabled ? { enabled: true } : {}), ...usual, ...wish } };
@@ -147,10 +129,7 @@ function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | nul
 }
 
 /** `media` returns the parts that are not text, in their order. */
-export function toMessages(
-  sent: readonly SentMessage[],
-  media: (part: object) => UserPart | undefined,
-): ChatMessage[] {
+export function toMessages(sent: readonly SentMessage[], media: (part: object) => UserPart | undefined): ChatMessage[] {
   return sent.flatMap((message) => {
     const named = message.name == null ? {} : { name: message.name };
     switch (message.role) {

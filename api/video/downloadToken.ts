@@ -14,10 +14,7 @@ const ID_BYTES = 16;
 const SIGNATURE_BYTES = 24;
 const TOKEN = /^[A-Za-z0-9_-]{54}$/;
 
-export async function downloadUrl(
-  { config, sql }: { config: Config; sql: pg.Pool },
-  queueId: string,
-): Promise<string> {
+export async function downloadUrl({ config, sql }: { config: Config; sql: pg.Pool }, queueId: string): Promise<string> {
   const id = Buffer.from(queueId.replaceAll('-', ''), 'hex');
   const token = Buffer.concat([id, await signatureOf(sql, id)]).toString('base64url');
   return `${config.publicUrl}/api/v1${DOWNLOAD_PATH.replace('{token}', token)}`;

@@ -36,14 +36,7 @@ export const VIDEO_DESCRIPTIONS: Record<VideoRoute, RouteDescription> = {
       'Fields that the model does not have are passed over. Where the source decides the price, `video_url` is fetched ' +
       'and measured, which needs an API key.',
     answers: answersWith(videoQuoteAnswer),
-    errors: [
-      'forbidden',
-      'model_offline',
-      'invalid_source',
-      'invalid_media',
-      'payload_too_large',
-      'unavailable',
-    ],
+    errors: ['forbidden', 'model_offline', 'invalid_source', 'invalid_media', 'payload_too_large', 'unavailable'],
     example: { json: { model: MODEL, duration: '5s', resolution: '720p' } },
   },
   queue: {

@@ -24,19 +24,7 @@ const duration = z
     error: `Must be one of ${DURATIONS.slice(0, 3).join(', ')}, … ${DURATIONS.slice(29).join(', ')}`,
   });
 
-const ASPECT_RATIOS = [
-  '1:1',
-  '2:3',
-  '3:2',
-  '3:4',
-  '4:3',
-  '4:5',
-  '5:4',
-  '9:16',
-  '9:21',
-  '16:9',
-  '21:9',
-] as const;
+const ASPECT_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '9:21', '16:9', '21:9'] as const;
 const RESOLUTIONS = ['256p', '360p', '480p', '540p', '580p', '720p', '1080p', '1440p', '2160p'] as const;
 const aspectRatio = z.enum([...ASPECT_RATIOS, 'adaptive', 'auto']);
 const resolution = z.enum([...RESOLUTIONS, '4k', '2x', '4x', '2K', '768P', 'true_1080p']);

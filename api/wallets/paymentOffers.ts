@@ -30,9 +30,7 @@ export function createPaymentOffers(networks: ReadonlyMap<string, PaymentNetwork
 
   async function ask(amount: string): Promise<readonly PaymentRequirement[]> {
     const ordered = [...networks.values()].sort((one, other) => rankOf(one) - rankOf(other));
-    const offers = await Promise.all(
-      ordered.map((network) => inTime(network.offer(amount)).catch(() => undefined)),
-    );
+    const offers = await Promise.all(ordered.map((network) => inTime(network.offer(amount)).catch(() => undefined)));
     return offers.filter((offer) => offer !== undefined);
   }
 

@@ -3,12 +3,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { MAX_WEBHOOK_ATTEMPTS, WEBHOOK_PAUSES_MS } from '../../domain/webhooks.ts';
 import { type Delivery, deliveriesOf, type RecordedAttempt } from '../../infra/postgres/webhookDeliveries.ts';
 import type { Temporal } from '../../infra/temporal/connect.ts';
-import {
-  RESEND_SIGNAL,
-  WEBHOOK_WORKFLOW,
-  type WebhookInput,
-  webhookOptions,
-} from '../../workflows/contract.ts';
+import { RESEND_SIGNAL, WEBHOOK_WORKFLOW, type WebhookInput, webhookOptions } from '../../workflows/contract.ts';
 import { json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { findOwnJob } from '../queue/findOwnJob.ts';

@@ -5,9 +5,7 @@ import { isoTime, listOf, uuid } from '../http/describe.ts';
 
 export const webhookSecretAnswer = z.strictObject({
   object: z.literal('webhook_secret'),
-  secret: z
-    .string()
-    .meta({ description: '`whsec_` and base64, as the Standard Webhooks libraries take it.' }),
+  secret: z.string().meta({ description: '`whsec_` and base64, as the Standard Webhooks libraries take it.' }),
   created_at: isoTime,
   previous_works_until: isoTime
     .nullable()

@@ -1,10 +1,6 @@
 /** GET /webhooks/secret and POST /webhooks/secret/rotate: the signing secret of the account's webhooks. */
 import { printSecret } from '../../infra/http/webhookSignature.ts';
-import {
-  rotateWebhookSecret,
-  type WebhookSecret,
-  webhookSecretOf,
-} from '../../infra/postgres/webhookSecrets.ts';
+import { rotateWebhookSecret, type WebhookSecret, webhookSecretOf } from '../../infra/postgres/webhookSecrets.ts';
 import { actorOf } from '../http/actor.ts';
 import { json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';

@@ -5,11 +5,7 @@ import { isObject } from '../../domain/payments/envelope.ts';
 import { readEnvelope } from '../../domain/payments/readEnvelope.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { paymentNetworkNamed } from '../../providers/payments/createPaymentNetworks.ts';
-import {
-  type PaymentNetwork,
-  PaymentRefused,
-  throwRefusal,
-} from '../../providers/payments/paymentNetwork.ts';
+import { type PaymentNetwork, PaymentRefused, throwRefusal } from '../../providers/payments/paymentNetwork.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 const NAMES = ['payment-signature', 'x-402-payment', 'x-payment'] as const;

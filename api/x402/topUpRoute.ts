@@ -16,12 +16,7 @@ import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
-import {
-  type EnvelopeOnNetwork,
-  networkOfPayment,
-  paymentHeader,
-  readExpiredPayment,
-} from './readPayment.ts';
+import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readExpiredPayment } from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';
@@ -126,8 +121,7 @@ async function isOwn(
   if (sent.length > 1 || header.includes(',') || headers.authorization !== undefined) {
     throw new FareboxError({
       code: 'credential_ambiguous',
-      message:
-        'Send at most one credential with a payment: one wallet sign-in header, and no API key beside it.',
+      message: 'Send at most one credential with a payment: one wallet sign-in header, and no API key beside it.',
     });
   }
   if (!signIn) throw unavailable('no wallet can sign in');

@@ -11,9 +11,7 @@ import { serveRoutes } from './serve.ts';
 
 const upstream = `${process.env.BENCH_UPSTREAM}/v1/chat/completions`;
 const dispatcher = new Agent({ connections: 1_024 });
-const bills = process.env.BENCH_BILLS
-  ? new pg.Pool({ connectionString: process.env.BENCH_BILLS })
-  : undefined;
+const bills = process.env.BENCH_BILLS ? new pg.Pool({ connectionString: process.env.BENCH_BILLS }) : undefined;
 await bills?.query('create table bench_bills (id uuid primary key, settled boolean not null)');
 const HOLD = { name: 'hold', text: 'insert into bench_bills values ($1, false)' };
 const SETTLE = { name: 'settle', text: 'update bench_bills set settled = true where id = $1' };

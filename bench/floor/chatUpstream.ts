@@ -10,9 +10,7 @@ const HEAD = { id: 'chatcmpl-bench', object: 'chat.completion', created: 1_767_2
 const USAGE = { usage: { prompt_tokens: 20, completion_tokens: FRAMES, total_tokens: 20 + FRAMES } };
 const WHOLE = JSON.stringify({
   ...HEAD,
-  choices: [
-    { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'word '.repeat(FRAMES) } },
-  ],
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'word '.repeat(FRAMES) } }],
   ...USAGE,
 });
 const CHUNK = { ...HEAD, object: 'chat.completion.chunk' };
@@ -46,9 +44,7 @@ function tick(): void {
 setInterval(tick, FRAME_MS / groups.length);
 serveBare((text, response) => {
   if (!text.includes('"stream":true')) {
-    response
-      .writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length })
-      .end(WHOLE);
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': WHOLE.length }).end(WHOLE);
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();

@@ -22,16 +22,7 @@ export async function recognitionFloor(
     writeFileSync(path.join(work, 'control'), 'whole.raw\n');
     await call(program('POCKETSPHINX_PATH'), [
       ...modelArguments(program('POCKETSPHINX_MODEL')),
-      ...[
-        '-cepdir',
-        work,
-        '-cepext',
-        '',
-        '-ctl',
-        path.join(work, 'control'),
-        '-hyp',
-        path.join(work, 'words'),
-      ],
+      ...['-cepdir', work, '-cepext', '', '-ctl', path.join(work, 'control'), '-hyp', path.join(work, 'words')],
     ]);
     return performance.now() - startMs;
   } finally {

@@ -64,10 +64,7 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
     withRestart(options.supervision, furnish),
   );
   const asset = await furnish();
-  await supervise(
-    facilitatorProcess(folder, { rpcUrl, port: facilitatorPort }, wallets),
-    options.supervision,
-  );
+  await supervise(facilitatorProcess(folder, { rpcUrl, port: facilitatorPort }, wallets), options.supervision);
   return {
     ...{ rpcUrl, chainId: DEMO_CHAIN_ID, network: DEMO_NETWORK, asset },
     payTo: wallets.payTo.address,
@@ -142,11 +139,7 @@ async function fillPurse(client: ChainClient, asset: Address, owner: Address): P
   await untilMined(client, hash);
 }
 
-function facilitatorProcess(
-  folder: string,
-  at: { rpcUrl: string; port: number },
-  wallets: DemoWallets,
-): PartProcess {
+function facilitatorProcess(folder: string, at: { rpcUrl: string; port: number }, wallets: DemoWallets): PartProcess {
   const file = path.join(folder, 'facilitator.json');
   const privateKey = privateKeyOf(wallets.facilitator);
   writeJson(file, { ...at, chainId: DEMO_CHAIN_ID, privateKey } satisfies FacilitatorSettings);

@@ -50,8 +50,7 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Fa
         client.writeContract({ ...request, abi: abi as Abi, chain: client.chain, account: options.account }),
       ),
     sendTransaction: (request) => inTurn(() => client.sendTransaction(request)),
-    verifyTypedData: (request) =>
-      client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
+    verifyTypedData: (request) => client.verifyTypedData(request as Parameters<typeof client.verifyTypedData>[0]),
     waitForTransactionReceipt: ({ hash }) => untilMined(client, hash),
   });
   const reference = new x402Facilitator().register(`eip155:${options.chainId}`, new ExactEvmScheme(signer));
@@ -81,10 +80,8 @@ async function answer(
 ): Promise<{ status: number; body: Facilitation }> {
   const route = `${request.method} ${request.url}`;
   if (route === 'GET /supported') return { status: 200, body: facilitator.supported() };
-  if (route === 'POST /verify')
-    return { status: 200, body: await facilitator.verify(await readJson(request)) };
-  if (route === 'POST /settle')
-    return { status: 200, body: await facilitator.settle(await readJson(request)) };
+  if (route === 'POST /verify') return { status: 200, body: await facilitator.verify(await readJson(request)) };
+  if (route === 'POST /settle') return { status: 200, body: await facilitator.settle(await readJson(request)) };
   return { status: 404, body: { error: 'not found' } };
 }
 
@@ -100,9 +97,7 @@ export async function readJson(request: IncomingMessage): Promise<FacilitationRe
 }
 
 export function sendJson(response: ServerResponse, status: number, body: Facilitation): void {
-  const text = JSON.stringify(body, (_, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
+  const text = JSON.stringify(body, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   response.writeHead(status, { 'content-type': 'application/json' }).end(text);
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Abi, Hex } from 'viem';
 
-export const TEST_USD = JSON.parse(
-  readFileSync(new URL('./contracts/TestUSD.json', import.meta.url), 'utf8'),
-) as { abi: Abi; bytecode: Hex };
+export const TEST_USD = JSON.parse(readFileSync(new URL('./contracts/TestUSD.json', import.meta.url), 'utf8')) as {
+  abi: Abi;
+  bytecode: Hex;
+};

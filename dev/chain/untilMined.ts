@@ -13,11 +13,7 @@ const LIMIT_MS = 60_000;
  * with every new block only, and misses a block that comes while it looks: on a chain that makes a block for each transaction
  * no other follows.
  */
-export async function untilMined(
-  client: ReadsReceipts,
-  hash: Hex,
-  pollMs = POLL_MS,
-): Promise<TransactionReceipt> {
+export async function untilMined(client: ReadsReceipts, hash: Hex, pollMs = POLL_MS): Promise<TransactionReceipt> {
   const deadline = Date.now() + LIMIT_MS;
   for (;;) {
     try {

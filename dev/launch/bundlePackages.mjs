@@ -69,9 +69,7 @@ export async function bundlePackages(files) {
  */
 function entriesOf(files) {
   const imports = files.flatMap(importsOf);
-  const packages = new Set(
-    imports.filter(({ file }) => !OF_TESTS.test(file)).map(({ from }) => packageOf(from)),
-  );
+  const packages = new Set(imports.filter(({ file }) => !OF_TESTS.test(file)).map(({ from }) => packageOf(from)));
   const entries = new Map();
   for (const { from, names } of imports) {
     if (!packages.has(packageOf(from)) || LEFT.includes(packageOf(from))) continue;
@@ -138,10 +136,7 @@ function describePackages(names) {
   for (const name of new Set(names.map(packageOf))) {
     const paths = names.filter((each) => packageOf(each) === name).map((each) => each.slice(name.length));
     const exports = Object.fromEntries(paths.map((each) => [`.${each}`, `.${each}/index.js`]));
-    writeFileSync(
-      path.join(FOLDER, name, 'package.json'),
-      `${JSON.stringify({ type: 'module', exports })}\n`,
-    );
+    writeFileSync(path.join(FOLDER, name, 'package.json'), `${JSON.stringify({ type: 'module', exports })}\n`);
   }
 }
 

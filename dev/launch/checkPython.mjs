@@ -51,8 +51,7 @@ async function installed() {
 function run(program, args) {
   const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   if (error) throw new Error(`${program} cannot be started: ${error.message}`);
-  if (status !== 0)
-    throw new Error(`${program} ${args.slice(0, 3).join(' ')} ended with ${status}:\n${stderr}`);
+  if (status !== 0) throw new Error(`${program} ${args.slice(0, 3).join(' ')} ended with ${status}:\n${stderr}`);
   return stdout;
 }
 

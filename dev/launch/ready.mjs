@@ -27,10 +27,7 @@ export async function ready({ builds = true } = {}) {
 }
 
 function checkNode() {
-  const wanted = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).engines.node.replace(
-    '>=',
-    '',
-  );
+  const wanted = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).engines.node.replace('>=', '');
   if (compare(process.versions.node, wanted) >= 0) return;
   throw new Error(`Node ${wanted} or later is needed; this is ${process.versions.node}`);
 }

@@ -26,8 +26,7 @@ export async function asOrdinaryUser(program: string, folder: string): Promise<U
   for (const { prefix, ownerId } of WAYS) {
     const wrap = wrapIn(prefix);
     const reaches = wrap('test', ['-x', program, '-a', '-d', folder]);
-    if ((await runCommand(reaches.command, reaches.args, { timeoutMs: 5_000 })).code === 0)
-      return { wrap, ownerId };
+    if ((await runCommand(reaches.command, reaches.args, { timeoutMs: 5_000 })).code === 0) return { wrap, ownerId };
   }
   throw new Error(
     'Postgres does not run as root, and neither "unshare --user" nor "setpriv" (both of util-linux) could run it as ' +

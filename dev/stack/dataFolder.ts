@@ -48,8 +48,7 @@ export function openDataFolder(folder: string, baseUrl: string): DataFolder {
   checkFormat(folder);
   const lock = path.join(folder, LOCK);
   const holder = tryLock(lock, { baseUrl });
-  if (holder !== undefined)
-    throw new AlreadyRunning({ pid: holder.pid, baseUrl: holder.baseUrl ?? 'unknown' });
+  if (holder !== undefined) throw new AlreadyRunning({ pid: holder.pid, baseUrl: holder.baseUrl ?? 'unknown' });
   writeJson(path.join(folder, 'format.json'), { format: DATA_FORMAT });
   const postgresMajor = majorOf(path.join(folder, 'postgres', 'data', 'PG_VERSION'));
   return {

@@ -70,8 +70,7 @@ async function follow(options: Demonstration, queueId: string, told = 0): Promis
     if (job.state === 'stored' || job.state === 'deleted') return job;
     const running = job.state === 'accepted' || job.state === 'submitted';
     if (!running) throw new Error(`the job ended as ${job.state}: ${job.error ?? 'no reason given'}`);
-    if (Date.now() > deadline)
-      throw new Error(`the job is still ${job.state} after ${DEADLINE_MS / 1_000} s`);
+    if (Date.now() > deadline) throw new Error(`the job is still ${job.state} after ${DEADLINE_MS / 1_000} s`);
     await sleep(100);
   }
 }
@@ -80,11 +79,8 @@ async function retrieve(options: Demonstration, queueId: string): Promise<string
   const body = JSON.stringify({ model: MODEL, queue_id: queueId });
   const answer = await request(options, { method: 'POST', route: `${ROUTE}/retrieve`, body });
   const type = answer.headers.get('content-type') ?? '';
-  if (!type.startsWith('audio/'))
-    throw new Error(`retrieve answered ${type}: ${(await answer.text()).slice(0, 300)}`);
-  const extension = { 'audio/mpeg': 'mp3', 'audio/wav': 'wav', 'audio/flac': 'flac', 'audio/ogg': 'ogg' }[
-    type
-  ];
+  if (!type.startsWith('audio/')) throw new Error(`retrieve answered ${type}: ${(await answer.text()).slice(0, 300)}`);
+  const extension = { 'audio/mpeg': 'mp3', 'audio/wav': 'wav', 'audio/flac': 'flac', 'audio/ogg': 'ogg' }[type];
   const file = path.join(options.folder, `demonstration.${extension ?? 'audio'}`);
   writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
   return file;

@@ -73,9 +73,7 @@ export interface DeploymentOptions {
 }
 
 /** Everything that the API and the workers read, checked once more as a whole. */
-export function deploymentEnvironment(
-  options: DeploymentOptions,
-): NodeJS.ProcessEnv & Record<string, string> {
+export function deploymentEnvironment(options: DeploymentOptions): NodeJS.ProcessEnv & Record<string, string> {
   const { given, programs, started } = options;
   const config = given.FAREBOX_CONFIG && { FAREBOX_CONFIG: path.resolve(given.FAREBOX_CONFIG) };
   const environment = readEnvironment(given);
@@ -105,8 +103,6 @@ function recogniserVariables({ pocketsphinx }: FoundPrograms, named: string | un
 
 function definedOnly(source: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(source).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-    ),
+    Object.entries(source).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
   );
 }

@@ -100,11 +100,7 @@ async function search(recipe: Recipe, options: LocateOptions): Promise<FoundProg
 }
 
 /** What the operator named is used or refused, never replaced by something else. A bare name is looked up on PATH. */
-async function explicitProgram(
-  recipe: Recipe,
-  value: string,
-  environment: NodeJS.ProcessEnv,
-): Promise<FoundProgram> {
+async function explicitProgram(recipe: Recipe, value: string, environment: NodeJS.ProcessEnv): Promise<FoundProgram> {
   const program = value.includes(path.sep) ? path.resolve(value) : onPath(value, environment.PATH);
   const variable = recipe.programVariable;
   if (program === undefined) throw new PartMissing(recipe.part, `${variable} names "${value}", not on PATH`);
@@ -112,10 +108,7 @@ async function explicitProgram(
     await access(program);
     await recipe.accept(program);
   } catch (error) {
-    throw new PartMissing(
-      recipe.part,
-      `${variable} names ${program}, which cannot be used: ${reasonOf(error)}`,
-    );
+    throw new PartMissing(recipe.part, `${variable} names ${program}, which cannot be used: ${reasonOf(error)}`);
   }
   return { path: program, origin: String(variable) };
 }

@@ -16,11 +16,7 @@ export interface RunOptions {
 
 const MAX_OUTPUT = 1_000_000;
 
-export function runCommand(
-  command: string,
-  args: readonly string[],
-  options: RunOptions,
-): Promise<RunResult> {
+export function runCommand(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '' };
     const child = spawn(command, args, {

@@ -1,15 +1,6 @@
 /** Keeps one process running: logs to a file, records who it is, restarts it with back-off, stops it with a deadline. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  closeSync,
-  copyFileSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-} from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartProcess } from './part.ts';
@@ -157,9 +148,7 @@ async function becomesReady(state: State): Promise<void> {
     } catch (error) {
       if (Date.now() > deadline) {
         const seconds = Math.round(part.readyTimeoutMs / 1_000);
-        throw new Error(
-          `${part.name} is not ready after ${seconds} s (${String(error)}): ${endOfLog(state)}`,
-        );
+        throw new Error(`${part.name} is not ready after ${seconds} s (${String(error)}): ${endOfLog(state)}`);
       }
     }
     await sleep(25);
@@ -167,9 +156,7 @@ async function becomesReady(state: State): Promise<void> {
 }
 
 function hasEnded(child: ChildProcess | undefined): boolean {
-  return (
-    child === undefined || child.pid === undefined || child.exitCode !== null || child.signalCode !== null
-  );
+  return child === undefined || child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
 function endOfLog(state: State): string {
@@ -220,11 +207,7 @@ function stop(state: State): Promise<void> {
   return state.stopped;
 }
 
-async function end(
-  child: ChildProcess | undefined,
-  signal: NodeJS.Signals,
-  timeoutMs: number,
-): Promise<void> {
+async function end(child: ChildProcess | undefined, signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
   if (child === undefined || hasEnded(child)) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill(signal);

@@ -29,9 +29,7 @@ export function openSupervision(folder: DataFolder, say: (text: string) => void)
       folder: folder.path,
       register: running.add,
       onCrash: ({ name, how, restartInMs }) =>
-        say(
-          `${name} ended (${how}) and starts again in ${restartInMs / 1_000} s; see ${folder.path}/logs/${name}.log`,
-        ),
+        say(`${name} ended (${how}) and starts again in ${restartInMs / 1_000} s; see ${folder.path}/logs/${name}.log`),
       onSilence: ({ name, silentMs }) =>
         say(`${name} has not answered for ${Math.round(silentMs / 1_000)} s and is killed`),
       onRestart: ({ name, pid }) => {

@@ -1,9 +1,7 @@
 /** Chooses the voice of an order before the charge (AUDIO-2). */
 import type { VoiceChangerModel } from './model.ts';
 
-export type VoiceChoice =
-  | { ok: true; voice: string }
-  | { ok: false; message: string; supportedVoices: string[] };
+export type VoiceChoice = { ok: true; voice: string } | { ok: false; message: string; supportedVoices: string[] };
 
 /**
  * A provider's voice id: 1 to 60 characters of what such ids are made of. It becomes a part of a URL at the provider,

@@ -77,10 +77,7 @@ function capabilitiesOf({ spec }: TextModel): Capabilities {
 }
 
 /** `maxInputImages` under the capabilities and under the constraints (MODEL-3). */
-function inputImages({
-  capabilities,
-  constraints,
-}: InpaintSpec): Pick<InpaintSpec, 'capabilities' | 'constraints'> {
+function inputImages({ capabilities, constraints }: InpaintSpec): Pick<InpaintSpec, 'capabilities' | 'constraints'> {
   const maxInputImages = capabilities?.maxInputImages ?? constraints?.maxInputImages;
   if (maxInputImages === undefined) return {};
   return {

@@ -46,9 +46,7 @@ function plain(token: string): string {
 
 /** `A`, `**A**`, `A) because`: but a word that goes on as a sentence ("A clear case") is no label. */
 function firstWord(text: string): string {
-  return (
-    /^[^\p{L}\p{N}]*([\p{L}\p{N}]+)(?![\p{L}\p{N}]|[ \t]+[\p{L}\p{N}])/u.exec(text)?.[1]?.toLowerCase() ?? ''
-  );
+  return /^[^\p{L}\p{N}]*([\p{L}\p{N}]+)(?![\p{L}\p{N}]|[ \t]+[\p{L}\p{N}])/u.exec(text)?.[1]?.toLowerCase() ?? '';
 }
 
 function sharesOf(mass: readonly number[]): number[] | null {

@@ -48,10 +48,7 @@ const DIGITS = '0123456789';
 export const MAX_LABELS = LETTERS.length;
 
 /** A scale that is asked whole is labelled by its levels, lowest 0; a part of one is not, as its places would mislead. */
-export function labelsOf(
-  type: Question['type'],
-  { count, whole }: { count: number; whole: boolean },
-): string[] {
+export function labelsOf(type: Question['type'], { count, whole }: { count: number; whole: boolean }): string[] {
   if (type === 'noul') return ['yes', 'no'];
   const alphabet = type === 'score' && whole && count <= DIGITS.length ? DIGITS : LETTERS;
   return [...alphabet.slice(0, count)];

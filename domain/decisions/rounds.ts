@@ -11,11 +11,7 @@ import { indexOfLargest } from './evidence.ts';
 type OptionScorer = (options: readonly number[]) => Promise<number[]>;
 
 /** Groups are asked about side by side. `size` is 4 or more, so that no group has a single option. */
-export async function inRounds(
-  options: readonly number[],
-  size: number,
-  ask: OptionScorer,
-): Promise<number[]> {
+export async function inRounds(options: readonly number[], size: number, ask: OptionScorer): Promise<number[]> {
   if (options.length === 1) return [1];
   if (options.length <= size) return await ask(options);
   const groups = groupsOf(options, size);

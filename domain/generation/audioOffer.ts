@@ -41,10 +41,7 @@ export function offerAudio(model: MusicModel, fields: AudioFields): AudioOffer {
   const duration = durationOf(spec, fields.duration_seconds);
   if (!duration.ok) return duration;
   const problem =
-    wrongPrompt(spec, prompt) ??
-    wrongLyrics(spec, fields) ??
-    wrongOption(spec, fields) ??
-    wrongVoice(spec, fields);
+    wrongPrompt(spec, prompt) ?? wrongLyrics(spec, fields) ?? wrongOption(spec, fields) ?? wrongVoice(spec, fields);
   if (problem) return problem;
   const order: AudioOrder = { kind: 'audio', prompt, ...optionsOf(spec, fields), ...duration.member };
   const usage = { characters: charactersOf(prompt), ...duration.member };
@@ -72,8 +69,7 @@ const MAX_SECONDS = 3_600;
 
 export function durationOf(spec: MusicSpec, wanted: number | undefined): AudioDurationResult {
   const lengths = lengthsOf(spec);
-  if (lengths === undefined)
-    return wanted === undefined ? { ok: true, member: {} } : unsupported('duration_seconds');
+  if (lengths === undefined) return wanted === undefined ? { ok: true, member: {} } : unsupported('duration_seconds');
   const seconds = wanted ?? lengths.usual;
   if (seconds === undefined) {
     return spec.pricing.per_second === undefined
@@ -94,8 +90,7 @@ function wrongPrompt(spec: MusicSpec, prompt: string): WrongField | undefined {
   const characters = charactersOf(prompt);
   const least = spec.min_prompt_length ?? MIN_PROMPT_LENGTH;
   const most = spec.prompt_character_limit ?? MAX_PROMPT_LENGTH;
-  if (characters < least)
-    return wrongField('prompt', `Must have at least ${least} characters for this model`);
+  if (characters < least) return wrongField('prompt', `Must have at least ${least} characters for this model`);
   if (characters > most) return wrongField('prompt', `Must have at most ${most} characters for this model`);
   return undefined;
 }
@@ -117,13 +112,10 @@ function wrongLyrics(spec: MusicSpec, fields: AudioFields): WrongField | undefin
 }
 
 function wrongOption(spec: MusicSpec, fields: AudioFields): WrongField | undefined {
-  if (fields.force_instrumental && spec.supports_force_instrumental !== true)
-    return unsupported('force_instrumental');
-  if (fields.lyrics_optimizer && spec.supports_lyrics_optimizer !== true)
-    return unsupported('lyrics_optimizer');
+  if (fields.force_instrumental && spec.supports_force_instrumental !== true) return unsupported('force_instrumental');
+  if (fields.lyrics_optimizer && spec.supports_lyrics_optimizer !== true) return unsupported('lyrics_optimizer');
   if (fields.loop && spec.supports_loop !== true) return unsupported('loop');
-  if (fields.language_code !== undefined && spec.supports_language_code !== true)
-    return unsupported('language_code');
+  if (fields.language_code !== undefined && spec.supports_language_code !== true) return unsupported('language_code');
   const { speed } = fields;
   if (speed === undefined) return undefined;
   if (spec.supports_speed !== true) return unsupported('speed');

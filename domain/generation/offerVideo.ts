@@ -25,9 +25,7 @@ export function offerVideo(model: VideoModel, fields: VideoFields): VideoOffer {
   const upscale = orderUpscale(needs, fields);
   if (!upscale.ok) return upscale;
   const problem =
-    wrongWords(needs, fields) ??
-    wrongExtras(needs, fields) ??
-    wrongMedia(needs, fields, framing.durationSeconds);
+    wrongWords(needs, fields) ?? wrongExtras(needs, fields) ?? wrongMedia(needs, fields, framing.durationSeconds);
   if (problem) return problem;
   const { durationSeconds, pricedSeconds, ...frame } = framing.frame;
   const order: VideoOrder = {
@@ -69,9 +67,7 @@ type FrameResult = { ok: true; frame: Frame; durationSeconds: number | undefined
 /** Length, shape, size and sound; also what the quote goes by. */
 export function frameOf(needs: VideoNeeds, fields: VideoFields): FrameResult {
   const { constraints } = needs;
-  const duration = needs.bySource
-    ? hintOf(fields.duration)
-    : durationOf(constraints.durations, fields.duration);
+  const duration = needs.bySource ? hintOf(fields.duration) : durationOf(constraints.durations, fields.duration);
   if (!duration.ok) return duration;
   const aspectRatio = choiceOf('aspect_ratio', constraints.aspect_ratios, fields.aspect_ratio);
   if (!aspectRatio.ok) return aspectRatio;
@@ -96,8 +92,7 @@ type VideoDurationResult = { ok: true; frame: Pick<Frame, 'durationSeconds' | 'p
 function durationOf(listed: readonly string[], wanted: string | undefined): VideoDurationResult {
   const duration = wanted ?? (listed.length === 1 ? listed[0] : undefined);
   if (duration === undefined) return wrongField('duration', 'Required');
-  if (!listed.includes(duration))
-    return wrongField('duration', `Must be one of ${listed.join(', ')} for this model`);
+  if (!listed.includes(duration)) return wrongField('duration', `Must be one of ${listed.join(', ')} for this model`);
   const seconds = secondsOf(duration);
   if (seconds !== undefined) return { ok: true, frame: { durationSeconds: seconds, pricedSeconds: seconds } };
   const longest = Math.max(0, ...listed.map((entry) => secondsOf(entry) ?? 0));
@@ -116,10 +111,7 @@ function hintOf(wanted: string | undefined): VideoDurationResult {
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);
   const seconds = match ? Number(match[1]) : Number.NaN;
   if (seconds > 0 && seconds <= MAX_HINT_SECONDS) return { ok: true, frame: {} };
-  return wrongField(
-    'duration',
-    `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`,
-  );
+  return wrongField('duration', `Leave it out, or give the seconds of the source, at most ${MAX_HINT_SECONDS}`);
 }
 
 type Choice = { ok: true; value?: string } | WrongField;
@@ -138,8 +130,7 @@ function wrongWords(needs: VideoNeeds, { prompt, negative_prompt }: VideoFields)
   if (prompt === undefined) return needs.prompt === 'required' ? wrongField('prompt', 'Required') : undefined;
   if (needs.prompt === 'none') return unsupported('prompt');
   const most = needs.constraints.prompt_character_limit ?? MAX_PROMPT_LENGTH;
-  if (charactersOf(prompt) > most)
-    return wrongField('prompt', `Must have at most ${most} characters for this model`);
+  if (charactersOf(prompt) > most) return wrongField('prompt', `Must have at most ${most} characters for this model`);
   return prompt.trim() === '' ? wrongField('prompt', 'Must not be empty') : undefined;
 }
 

@@ -52,8 +52,7 @@ export function wholeSeconds(seconds: number): number {
 }
 
 function atResolution(prices: ByResolution, resolution: string | undefined): PublishedPrice | undefined {
-  const named =
-    resolution !== undefined && Object.hasOwn(prices, resolution) ? prices[resolution] : undefined;
+  const named = resolution !== undefined && Object.hasOwn(prices, resolution) ? prices[resolution] : undefined;
   return named ?? prices.any;
 }
 
@@ -75,10 +74,7 @@ function priceOfOutput(model: VideoModel, usage: VideoUsage, source: MeasuredVid
 }
 
 /** The lowest ceiling that the height does not exceed; above the last one its price holds (VIDEO-5). */
-function tierOf(
-  prices: ByResolution,
-  height: number,
-): { ceiling: number; price: PublishedPrice } | undefined {
+function tierOf(prices: ByResolution, height: number): { ceiling: number; price: PublishedPrice } | undefined {
   const ceilings = Object.keys(prices)
     .map(Number)
     .sort((left, right) => left - right);

@@ -73,10 +73,7 @@ function namesTaken({ upscales, constraints: { topaz } }: VideoNeeds): ReadonlyS
   ]);
 }
 
-function chosen(
-  fields: UpscaleFields,
-  names: Partial<Record<Field, keyof UpscaleOrder>>,
-): Partial<UpscaleOrder> {
+function chosen(fields: UpscaleFields, names: Partial<Record<Field, keyof UpscaleOrder>>): Partial<UpscaleOrder> {
   const members = Object.entries(names).map(([field, member]) => [member, fields[field as Field]]);
   return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }

@@ -75,18 +75,14 @@ export function mediaOf(fields: VideoFields): NamedMedium[] {
     ...many('reference_document', fields.reference_document_urls),
     ...many('scene_image', fields.scene_image_urls),
     ...(fields.elements ?? []).flatMap((element, index) => mediaOfElement(element, index)),
-    ...(fields.keyframes ?? []).map(
-      ({ image_url: url }, index): NamedMedium => ({ role: 'keyframe', index, url }),
-    ),
+    ...(fields.keyframes ?? []).map(({ image_url: url }, index): NamedMedium => ({ role: 'keyframe', index, url })),
   ];
 }
 
 function mediaOfElement(fields: VideoElement, element: number): NamedMedium[] {
   const { frontal_image_url: frontal, reference_image_urls: references = [], video_url: video } = fields;
   return [
-    ...(frontal === undefined
-      ? []
-      : [{ role: 'element_frontal_image', index: 0, element, url: frontal } as const]),
+    ...(frontal === undefined ? [] : [{ role: 'element_frontal_image', index: 0, element, url: frontal } as const]),
     ...references.map((url, index) => ({ role: 'element_reference_image', index, element, url }) as const),
     ...(video === undefined ? [] : [{ role: 'element_video', index: 0, element, url: video } as const]),
   ];

@@ -34,8 +34,7 @@ function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undef
   ] as const;
   for (const [field, need] of rows) {
     if (fields[field] !== undefined && need === 'none') return unsupported(field);
-    if (fields[field] === undefined && need === 'required')
-      return wrongField(field, 'Required for this model');
+    if (fields[field] === undefined && need === 'required') return wrongField(field, 'Required for this model');
   }
   if (fields.end_image_url !== undefined && fields.image_url === undefined && needs.image !== 'none') {
     return wrongField('end_image_url', 'Needs image_url');
@@ -73,10 +72,7 @@ function wrongElements({ elements = [] }: VideoFields): WrongField | undefined {
   return empty < 0 ? undefined : wrongField(`elements.${empty}`, 'Needs frontal_image_url or video_url');
 }
 
-function wrongKeyframes(
-  { keyframes = [] }: VideoFields,
-  durationSeconds: number | undefined,
-): WrongField | undefined {
+function wrongKeyframes({ keyframes = [] }: VideoFields, durationSeconds: number | undefined): WrongField | undefined {
   const last = durationSeconds === undefined ? Number.POSITIVE_INFINITY : durationSeconds * KEYFRAME_RATE;
   const seen = new Set<number>();
   for (const [place, { frame_index: frame }] of keyframes.entries()) {
@@ -88,18 +84,12 @@ function wrongKeyframes(
   return undefined;
 }
 
-function wrongCamera(
-  needs: VideoNeeds,
-  { camera_trajectory: points, image_url }: VideoFields,
-): WrongField | undefined {
+function wrongCamera(needs: VideoNeeds, { camera_trajectory: points, image_url }: VideoFields): WrongField | undefined {
   if (points === undefined) return undefined;
   if (needs.inputs.cameraTrajectory !== true) return unsupported('camera_trajectory');
   if (image_url === undefined) return wrongField('camera_trajectory', 'Needs image_url');
-  const backwards = points.findIndex(
-    (point, place) => place > 0 && point.time <= (points[place - 1]?.time ?? 0),
-  );
-  if (backwards >= 0)
-    return wrongField(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
+  const backwards = points.findIndex((point, place) => place > 0 && point.time <= (points[place - 1]?.time ?? 0));
+  if (backwards >= 0) return wrongField(`camera_trajectory.${backwards}.time`, 'Must be later than the one before');
   if (travelOf(points) > MAX_TURNS * 360) {
     return wrongField('camera_trajectory', `The azimuth may travel ${MAX_TURNS} turns in all`);
   }
@@ -131,10 +121,7 @@ function wrongReference(model: VideoModel, medium: MeasuredMedium): WrongField |
   const { width = 0, height = 0 } = medium;
   const shortSide = constraints.reference_image_min_short_side_pixels ?? 0;
   if (Math.min(width, height) < shortSide) {
-    return wrongField(
-      fieldOf(medium),
-      `The short side must have at least ${shortSide} pixels for this model`,
-    );
+    return wrongField(fieldOf(medium), `The short side must have at least ${shortSide} pixels for this model`);
   }
   const ratio = width / Math.max(1, height);
   const least = constraints.reference_image_min_aspect_ratio ?? 0;

@@ -70,9 +70,7 @@ function stepsOf({ tokens, verb }: PromptPart, images: number): EditStep[] {
   const [first] = tokens;
   if (!verb) throw first ? unreadPart(first) : impossibleEdit('it does not say what to do');
   if (verb !== MASK && tokens.some(({ kind, text }) => kind === 'word' && text === 'mask')) {
-    throw contradiction(
-      'a mask is named before what is done in it, as in "use image 2 as a mask, then blur"',
-    );
+    throw contradiction('a mask is named before what is done in it, as in "use image 2 as a mask, then blur"');
   }
   return [verb.read(clauseOf(tokens, verb, images))].flat();
 }
@@ -93,8 +91,7 @@ function intoMasks(steps: readonly EditStep[]): EditPlan {
   return plan;
 }
 
-const BEFORE_MASK =
-  'what changes the size or turns the picture is said before the mask, with "then" between them';
+const BEFORE_MASK = 'what changes the size or turns the picture is said before the mask, with "then" between them';
 
 function refuseUnused(steps: readonly EditStep[], images: number): void {
   for (let image = 2; image <= images; image += 1) {

@@ -35,8 +35,7 @@ export function wrongImages(
     }
   }
   const most = constraints?.steps?.max;
-  if (most !== undefined && (wished.steps ?? 0) > most)
-    return wrongField('steps', `At most ${most} for this model`);
+  if (most !== undefined && (wished.steps ?? 0) > most) return wrongField('steps', `At most ${most} for this model`);
   const references = supportsStyleReferences ? (constraints?.maxStyleReferences ?? 1) : 0;
   if (wished.styleReferences > references) {
     return wrongField(

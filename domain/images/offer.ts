@@ -37,11 +37,7 @@ type ChoiceResult<T> = ({ ok: true } & T) | WrongField;
  * What was not named has the model's default: the resolution 1K where there is one, the best quality. A resolution asked of
  * a model without any is dropped, or refused where `strict`; a quality is honoured by models that have them.
  */
-export function chooseTier(
-  spec: Spec,
-  wished: WishedTier,
-  { strict }: { strict: boolean },
-): ChoiceResult<ImageTier> {
+export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict: boolean }): ChoiceResult<ImageTier> {
   const resolutions = resolutionsOf(spec);
   const qualities = qualitiesOf(spec);
   if (wished.resolution !== undefined && !resolutions.includes(wished.resolution)) {

@@ -1,13 +1,6 @@
 /** Prices of images (IMAGE-6): pure functions of the entry and of the order. */
 import { priceOf } from '../catalogue/model.ts';
-import type {
-  ByQuality,
-  ByResolution,
-  ImageSpec,
-  InpaintSpec,
-  Quality,
-  UpscaleSpec,
-} from '../catalogue/specs.ts';
+import type { ByQuality, ByResolution, ImageSpec, InpaintSpec, Quality, UpscaleSpec } from '../catalogue/specs.ts';
 import type { LedgerPrice } from '../ledger.ts';
 import { plus } from '../text/price.ts';
 

@@ -334,8 +334,7 @@ export class JsonReader {
 
   private beginName(): JsonStep {
     const { lookedFor } = this;
-    const isFound =
-      lookedFor !== undefined && this.open.length === this.toldDepth && this.passMember(lookedFor);
+    const isFound = lookedFor !== undefined && this.open.length === this.toldDepth && this.passMember(lookedFor);
     return isFound ? MORE : this.beginString(true);
   }
 

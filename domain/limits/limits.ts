@@ -73,8 +73,7 @@ const SPEECH = { paid: 60, partner: 120 } as const;
 export function perMinuteOf(model: LimitedModel, tier: Tier, override: LimitOverride = {}): PerMinute {
   const published = publishedOf(model, tier === 'staff' ? 'partner' : tier);
   return {
-    requests:
-      published.requests === undefined ? undefined : (override.requestsPerMinute ?? published.requests),
+    requests: published.requests === undefined ? undefined : (override.requestsPerMinute ?? published.requests),
     tokens: published.tokens === undefined ? undefined : (override.tokensPerMinute ?? published.tokens),
   };
 }

@@ -23,8 +23,7 @@ export function refuseAccepted(
 ): PaymentRefusal | undefined {
   const { scheme, network, asset, payTo, maxTimeoutSeconds, extra, amount } = accepted;
   const is = (value: unknown, ours: string) => typeof value === 'string' && terms.isSameAddress(value, ours);
-  if (scheme !== terms.scheme)
-    return { code: 'UNSUPPORTED_SCHEME', message: `the scheme is "${terms.scheme}"` };
+  if (scheme !== terms.scheme) return { code: 'UNSUPPORTED_SCHEME', message: `the scheme is "${terms.scheme}"` };
   if (typeof network !== 'string' || !terms.networks.includes(network)) {
     return { code: 'UNSUPPORTED_NETWORK', message: 'the accepted network is another one' };
   }

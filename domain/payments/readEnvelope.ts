@@ -29,11 +29,7 @@ function readFlat(content: Readonly<Record<string, unknown>>, common: Common): E
   return { ok: true, envelope: { ...common, scheme, network, accepted: undefined, resourceUrl: undefined } };
 }
 
-function readSecond(
-  content: Readonly<Record<string, unknown>>,
-  common: Common,
-  topUpUrl: string,
-): EnvelopeResult {
+function readSecond(content: Readonly<Record<string, unknown>>, common: Common, topUpUrl: string): EnvelopeResult {
   const { accepted, resource, scheme: flatScheme, network: flatNetwork, extensions } = content;
   if (common.x402Version !== 2 || flatScheme !== undefined || flatNetwork !== undefined) return mixed();
   if (!isObject(accepted)) return malformed('accepted must be an object');

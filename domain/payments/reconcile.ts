@@ -36,10 +36,7 @@ export interface Difference {
 }
 
 /** `booked`: what the books say of this payment. Undefined: they agree, or it is on its way to its credit. */
-export function compareWithBooks(
-  paid: ChainPayment,
-  booked: BookedPayment | undefined,
-): Difference | undefined {
+export function compareWithBooks(paid: ChainPayment, booked: BookedPayment | undefined): Difference | undefined {
   const { paymentId, network, transaction, amount: paidUnits } = paid;
   const creditedUnits = booked?.creditedUnits;
   const difference = { paymentId, network, transaction, paidUnits, creditedUnits };
@@ -59,10 +56,7 @@ export function compareWithBooks(
 }
 
 /** `booked`: credited payments; `paidIds`: all that the chains have of that time, and of some time before. */
-export function creditedWithoutPayment(
-  booked: readonly BookedPayment[],
-  paidIds: ReadonlySet<string>,
-): Difference[] {
+export function creditedWithoutPayment(booked: readonly BookedPayment[], paidIds: ReadonlySet<string>): Difference[] {
   return booked
     .filter(({ state, paymentId }) => state === 'credited' && !paidIds.has(paymentId))
     .map(({ paymentId, network, transaction, creditedUnits }) => ({

@@ -65,10 +65,7 @@ export const MAX_WINDOW_SECONDS = 3_600;
 const BLOCKHASH_SECONDS = 180;
 
 /** When the payment's own window is over, in Unix ms. */
-export function endOfWindowMs({
-  validBefore,
-  readAt = '0',
-}: Pick<SignedPayment, 'validBefore' | 'readAt'>): number {
+export function endOfWindowMs({ validBefore, readAt = '0' }: Pick<SignedPayment, 'validBefore' | 'readAt'>): number {
   return (validBefore === undefined ? Number(readAt) + BLOCKHASH_SECONDS : Number(validBefore)) * 1_000;
 }
 

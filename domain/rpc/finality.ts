@@ -46,11 +46,7 @@ const BY_ANSWER: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-const STARKNET_BLOCKS = [
-  'starknet_getBlockWithTxHashes',
-  'starknet_getBlockWithTxs',
-  'starknet_getBlockWithReceipts',
-];
+const STARKNET_BLOCKS = ['starknet_getBlockWithTxHashes', 'starknet_getBlockWithTxs', 'starknet_getBlockWithReceipts'];
 const STARKNET = new Set([...STARKNET_BLOCKS, 'starknet_getTransactionReceipt']);
 
 /** Whether any answer to it is. */
@@ -61,11 +57,7 @@ export function isEverKept(family: RpcFamily, method: string): boolean {
 }
 
 /** Undefined: never kept. */
-export function keepingOf(
-  family: RpcFamily,
-  method: string,
-  params: string | undefined,
-): Finality | undefined {
+export function keepingOf(family: RpcFamily, method: string, params: string | undefined): Finality | undefined {
   if (!isEverKept(family, method)) return undefined;
   if (ALWAYS.has(method)) return { kind: 'always' };
   if (params === undefined || params.length > MAX_PARAMS_LENGTH) return undefined;

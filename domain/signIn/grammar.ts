@@ -19,8 +19,7 @@ const REQUEST_ID = new RegExp(`^${PCHAR}+$`);
 const HOST = '(\\[[0-9A-Fa-f:.]{2,45}\\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)';
 const DOMAIN_HOST = new RegExp(`^(?:https?://)?${HOST}(?::[0-9]{1,5})?(?:/.*)?$`);
 const URI_HOST = new RegExp(`^[Hh][Tt][Tt][Pp][Ss]?://${HOST}(?::[0-9]{1,5})?(?:[/?#].*)?$`);
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** Characters, per field. */
 const LONGEST = { domain: 300, uri: 2_048, statement: 1_024, requestId: 256 } as const;

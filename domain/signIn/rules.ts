@@ -61,10 +61,7 @@ export function readSignIn(payload: SignInPayload, rules: SignInRules): Unverifi
  * The texts that may have been signed: one, unless only the fields were sent and writers differ. `checksummed` writes the
  * EIP-55 spelling of an evm address, which libraries put into the text whatever spelling they were given.
  */
-export function signedTexts(
-  { fields, hasText }: UnverifiedSignIn,
-  checksummed: (address: string) => string,
-): string[] {
+export function signedTexts({ fields, hasText }: UnverifiedSignIn, checksummed: (address: string) => string): string[] {
   if (hasText) return [writeSignInText(fields)];
   if (fields.family === 'evm') {
     const spellings = new Set([checksummed(fields.address), fields.address]);
@@ -91,8 +88,7 @@ function checkChain(payload: SignInPayload, networks: readonly string[]): string
   const isNamed = payload.chainId !== undefined;
   const hasLine = fields.chain !== undefined;
   if ((isNamed && named === undefined) || (hasLine && signed === undefined)) throw invalidChainId();
-  if (isNamed && named !== signed)
-    throw chainMismatch('The chain of the sign-in is not the one in its message.');
+  if (isNamed && named !== signed) throw chainMismatch('The chain of the sign-in is not the one in its message.');
   const isSolana = fields.family === 'solana';
   if ((type ?? (hasText ? 'eip191' : undefined)) !== undefined && (type === 'ed25519') !== isSolana) {
     throw chainMismatch('The type must be "ed25519" on Solana and nowhere else.');

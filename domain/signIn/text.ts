@@ -142,10 +142,7 @@ function createLines(lines: readonly string[]): LineReader {
 }
 
 /** A statement is what a blank line follows: none of the lines behind it has one after it. */
-function readStatement(
-  lines: LineReader,
-  family: WalletFamily,
-): { statement: string | undefined; isSpaced: boolean } {
+function readStatement(lines: LineReader, family: WalletFamily): { statement: string | undefined; isSpaced: boolean } {
   if (lines.next() !== '') throw invalid('has no blank line after the address');
   if (lines.peek() !== '' && lines.peek(1) === '') {
     const statement = lines.next();
@@ -154,8 +151,7 @@ function readStatement(
   }
   const isSpaced = lines.peek() === '';
   if (isSpaced) lines.next();
-  else if (family === 'evm')
-    throw invalid('has neither a statement nor a second blank line after the address');
+  else if (family === 'evm') throw invalid('has neither a statement nor a second blank line after the address');
   return { statement: undefined, isSpaced };
 }
 

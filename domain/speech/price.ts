@@ -45,10 +45,7 @@ export function recordingSnapshot(model: AsrModel, sold: { ms: number; requestId
   };
 }
 
-export function speechSnapshot(
-  model: TtsModel,
-  sold: { characters: number; requestId: string },
-): PriceSnapshot {
+export function speechSnapshot(model: TtsModel, sold: { characters: number; requestId: string }): PriceSnapshot {
   return {
     ...{ sku: `${model.id}-tts-mchar`, modelId: model.id, provider: model.provider },
     ...{ unit: 'million characters', units: millions(sold.characters), requestId: sold.requestId },

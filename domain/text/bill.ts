@@ -79,10 +79,7 @@ function listAddOns(addOns: readonly AddOn[]): Partial<PriceSnapshot> | undefine
 }
 
 /** What the hold is taken with; the units are known at its end only. */
-export function snapshotOf(
-  model: TextModel | EmbeddingModel | DecisionModel,
-  requestId: string,
-): PriceSnapshot {
+export function snapshotOf(model: TextModel | EmbeddingModel | DecisionModel, requestId: string): PriceSnapshot {
   return {
     sku: `${model.id}-llm-mtoken`,
     modelId: model.id,

@@ -75,8 +75,7 @@ export function asksForHourCache({ messages, promptCache }: ChatRequest): boolea
   if (retention !== 'default') return true;
   return messages.some(
     ({ content }) =>
-      Array.isArray(content) &&
-      content.some(({ cache_control: mark }) => mark?.ttl !== undefined && mark.ttl !== '5m'),
+      Array.isArray(content) && content.some(({ cache_control: mark }) => mark?.ttl !== undefined && mark.ttl !== '5m'),
   );
 }
 

@@ -115,10 +115,7 @@ function textOfPart(part: TextPart | UserPart): string[] {
   return part.type === 'text' ? [part.text] : [];
 }
 
-export function mediaTokensOf(
-  messages: readonly ChatMessage[],
-  rates: Partial<MediaTokenRates> = {},
-): number {
+export function mediaTokensOf(messages: readonly ChatMessage[], rates: Partial<MediaTokenRates> = {}): number {
   const complete = { ...DEFAULT_MEDIA_TOKENS, ...rates };
   let tokens = 0;
   for (const { content } of messages) {

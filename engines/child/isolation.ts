@@ -43,8 +43,7 @@ const LEVELS: readonly IsolationLevel[] = [
   },
   {
     level: 'no_network',
-    description:
-      'run without network; they can read the files that this user can read, as nothing can be mounted',
+    description: 'run without network; they can read the files that this user can read, as nothing can be mounted',
     namespaces: PROCESSES,
     hidesFiles: false,
   },
@@ -121,14 +120,11 @@ function findBestLevel(): NonNullable<typeof known> {
     for (const user of USERS) {
       const start: Start = (wanted) => wrap({ ...means, user }, wanted);
       const failure = run(start(command));
-      if (failure === undefined)
-        return { isolation: { level, description, ...(reason && { reason }) }, start };
+      if (failure === undefined) return { isolation: { level, description, ...(reason && { reason }) }, start };
       if (level === 'full') reason = failure;
     }
   }
-  const reach = isEnvironmentReadable()
-    ? 'and its environment variables'
-    : 'but not its environment variables';
+  const reach = isEnvironmentReadable() ? 'and its environment variables' : 'but not its environment variables';
   const description = `are not isolated: they can reach the network and read the files of this user, ${reach}`;
   return { isolation: { level: 'none', description, ...(reason && { reason }) }, start: (plain) => plain };
 }

@@ -27,8 +27,7 @@ export type RunEnd = 'finished' | 'failed' | 'stopped' | 'timed_out' | 'aborted'
 const MAX_MEMORY_KB = 1024 * 1024;
 const MAX_LOG_LINE = 2_000;
 /** `ulimit` because it is in every shell; where a limit is not known, the other ones still hold. */
-const LIMITED =
-  'ulimit -c 0; ulimit -s 1024; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
+const LIMITED = 'ulimit -c 0; ulimit -s 1024; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
 /** Address space that every thread would reserve and hardly use counts as memory: stacks (see above), and heaps of its own. */
 const ONE_HEAP = { MALLOC_ARENA_MAX: '1' };
 
@@ -53,8 +52,7 @@ export function runLimited(run: LimitedRun): Promise<RunEnd> {
     child.on('close', (status, signal) => {
       clearTimeout(expiry);
       run.signal?.removeEventListener('abort', aborted);
-      if (verdict === undefined && isNotItsFault(status, signal))
-        reject(new Error(`${run.title} could not be run`));
+      if (verdict === undefined && isNotItsFault(status, signal)) reject(new Error(`${run.title} could not be run`));
       else resolve(verdict ?? (status === 0 ? 'finished' : 'failed'));
     });
   });

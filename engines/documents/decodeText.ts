@@ -48,8 +48,7 @@ function unmarkedUtf16(bytes: Buffer): string | undefined {
   const looked = bytes.subarray(0, 1_000);
   if (looked.length < 4 || bytes.length % 2 === 1) return undefined;
   const zeros = [0, 0];
-  for (const [index, byte] of looked.entries())
-    if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1;
+  for (const [index, byte] of looked.entries()) if (byte === 0) zeros[index % 2] = (zeros[index % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
   const most = looked.length * 0.35;
   if (odd > most && even === 0) return 'utf-16le';

@@ -1,17 +1,7 @@
 /** Words and limits that the reader of documents and its child share. */
 
 /** `text` is everything that is meant to be read as it is written: notes, logs, source code, XML. */
-export type DocumentKind =
-  | 'pdf'
-  | 'docx'
-  | 'pptx'
-  | 'xlsx'
-  | 'epub'
-  | 'html'
-  | 'csv'
-  | 'json'
-  | 'markdown'
-  | 'text';
+export type DocumentKind = 'pdf' | 'docx' | 'pptx' | 'xlsx' | 'epub' | 'html' | 'csv' | 'json' | 'markdown' | 'text';
 
 export interface DocumentText {
   kind: DocumentKind;

@@ -75,10 +75,7 @@ function hintsOf({ filename = '', claimedType = '' }: GivenDocument): Hints {
   };
 }
 
-async function readingOf(
-  { reading, refusal, detail }: DocumentAnswer,
-  folder: string,
-): Promise<DocumentContent> {
+async function readingOf({ reading, refusal, detail }: DocumentAnswer, folder: string): Promise<DocumentContent> {
   if (reading === undefined) throw refused(refusal ?? 'damaged', detail);
   if (reading.kind === 'image') return reading;
   return { ...reading, text: await readFile(join(folder, TEXT_FILE), 'utf8') };

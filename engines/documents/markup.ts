@@ -23,11 +23,7 @@ export async function walkPart(archive: Archive, name: string, handler: MarkupHa
   await walkMarkup(decodePieces(archive.read(name)), 'xml', handler);
 }
 
-export async function walkMarkup(
-  pieces: DecodedPieces,
-  language: Language,
-  handler: MarkupHandler,
-): Promise<void> {
+export async function walkMarkup(pieces: DecodedPieces, language: Language, handler: MarkupHandler): Promise<void> {
   const parser = createParser(language, handler);
   for await (const piece of pieces) parser.write(piece);
   parser.end();
@@ -54,8 +50,7 @@ function createParser(language: Language, handler: MarkupHandler): Parser {
       },
       onprocessinginstruction(name) {
         // Office formats forbid it; what comes with one wants to define entities.
-        if (isXml && name.startsWith('!'))
-          throw new UnreadableDocument('damaged', 'a document type in a part');
+        if (isXml && name.startsWith('!')) throw new UnreadableDocument('damaged', 'a document type in a part');
       },
     },
     { xmlMode: isXml, decodeEntities: true },

@@ -6,9 +6,7 @@ import { type DocumentText, MAX_PAGES, MAX_TEXT_CHARACTERS, UnreadableDocument }
 import { TextSink } from './textSink.ts';
 
 /** Tables of characters for texts in Chinese, Japanese and Korean that do not bring their own. */
-const CHARACTER_MAPS = fileURLToPath(
-  new URL('../../cmaps/', import.meta.resolve('pdfjs-dist/legacy/build/pdf.mjs')),
-);
+const CHARACTER_MAPS = fileURLToPath(new URL('../../cmaps/', import.meta.resolve('pdfjs-dist/legacy/build/pdf.mjs')));
 
 export async function readPdf(bytes: Buffer): Promise<DocumentText> {
   const task = getDocument({

@@ -50,8 +50,7 @@ export function openArchive(file: Buffer): Archive {
       crc = crc32(piece, crc);
       yield piece;
     }
-    if (bytes !== entry.bytes || crc !== entry.crc)
-      throw new UnreadableDocument('damaged', 'a checksum is wrong');
+    if (bytes !== entry.bytes || crc !== entry.crc) throw new UnreadableDocument('damaged', 'a checksum is wrong');
   }
 
   return { has: (name) => entries.has(keyOf(name)), names: () => [...entries.keys()], read };

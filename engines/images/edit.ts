@@ -37,14 +37,7 @@ export interface EditInput {
 }
 
 /** Throws ImageRefusal where an image cannot be decoded. */
-export async function edit({
-  plan,
-  images,
-  maxPixels,
-  fontPath,
-  format,
-  target,
-}: EditInput): Promise<ImageFacts> {
+export async function edit({ plan, images, maxPixels, fontPath, format, target }: EditInput): Promise<ImageFacts> {
   const means: LayerMeans = { images, maxPixels, fontPath };
   const canvas = await openCanvas(images[0] ?? '', maxPixels);
   for (const step of plan) await carryOut(canvas, step, means);

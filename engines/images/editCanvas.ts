@@ -50,11 +50,7 @@ function isRgb({ space, depth, channels }: Metadata): boolean {
 }
 
 /** Adds an operation; what waits is done first where it would come after it. */
-export async function add(
-  canvas: Canvas,
-  operation: Operation,
-  work: (picture: Sharp) => Sharp,
-): Promise<void> {
+export async function add(canvas: Canvas, operation: Operation, work: (picture: Sharp) => Sharp): Promise<void> {
   const place = ORDER.indexOf(operation);
   const waits = canvas.last > 0;
   if (place <= canvas.last || (operation === 'turn' && waits)) await settle(canvas);
@@ -79,9 +75,7 @@ export function fromPixels({ data, ...raw }: Pixels): Sharp {
 
 /** With transparency. */
 export async function pixelsOf(canvas: Canvas): Promise<Pixels> {
-  const { data, info } = await decoding(() =>
-    canvas.picture.ensureAlpha().raw().toBuffer({ resolveWithObject: true }),
-  );
+  const { data, info } = await decoding(() => canvas.picture.ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
   return { data, width: info.width, height: info.height, channels: 4 };
 }
 

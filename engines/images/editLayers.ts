@@ -14,21 +14,13 @@ export interface LayerMeans {
   fontPath: string;
 }
 
-async function composite(
-  canvas: Canvas,
-  layer: Pixels,
-  options: Omit<OverlayOptions, 'input'>,
-): Promise<void> {
+async function composite(canvas: Canvas, layer: Pixels, options: Omit<OverlayOptions, 'input'>): Promise<void> {
   const { data, ...raw } = layer;
   await add(canvas, 'composite', (picture) => picture.composite([{ input: data, raw, ...options }]));
 }
 
 /** From the edge by a margin of pixels. */
-function placed(
-  { width, height }: Size,
-  layer: Size,
-  { anchor, margin }: { anchor: Anchor; margin: number },
-) {
+function placed({ width, height }: Size, layer: Size, { anchor, margin }: { anchor: Anchor; margin: number }) {
   const along = (free: number, share: number) => {
     const kept = Math.min(margin, Math.floor(free / 2));
     return Math.max(0, Math.round(kept + (free - 2 * kept) * share));
@@ -159,11 +151,7 @@ export async function roundCorners(canvas: Canvas, radius: Length): Promise<void
 }
 
 /** A byte for each point of the picture: 255 is white. What is transparent in a mask is black. */
-async function maskFor(
-  { width, height }: Size,
-  { image, inverted }: MaskStep,
-  means: LayerMeans,
-): Promise<Buffer> {
+async function maskFor({ width, height }: Size, { image, inverted }: MaskStep, means: LayerMeans): Promise<Buffer> {
   const mask = await openCanvas(means.images[image - 1] ?? '', means.maxPixels);
   const grey = mask.picture
     .flatten({ background: '#000000' })

@@ -60,11 +60,7 @@ export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
     ...{ path, name: 'image', maxChildren, timeoutMs, maxWaiting, maxWaitMs },
   });
   return {
-    async run<Name extends ImageTaskName>(
-      task: Name,
-      input: ImageTaskInput<Name>,
-      { field, signal }: Asker = {},
-    ) {
+    async run<Name extends ImageTaskName>(task: Name, input: ImageTaskInput<Name>, { field, signal }: Asker = {}) {
       const answer = await pool.ask({ task, input }, signal).catch(throwImagesBusy);
       const { result, refusal, broken } = answer ?? { refusal: ENDED };
       if (refusal !== undefined) throw refused(task, refusal, field);
@@ -88,11 +84,7 @@ const ENDED: ImageTaskRefusal = {
 /** Tasks on files that services made, not clients. */
 const OF_SERVICES: ReadonlySet<ImageTaskName> = new Set<ImageTaskName>(['finish']);
 
-function refused(
-  task: ImageTaskName,
-  { code, fault, detail }: ImageTaskRefusal,
-  field: string | undefined,
-): Error {
+function refused(task: ImageTaskName, { code, fault, detail }: ImageTaskRefusal, field: string | undefined): Error {
   if (OF_SERVICES.has(task)) {
     return new UpstreamFailure({ reason: 'garbage', detail: `the image that it made ${fault} (${detail})` });
   }
@@ -102,11 +94,7 @@ function refused(
 /** The refusal of a client's image, as one sentence about it. */
 export function imageFault(
   fault: string,
-  {
-    code = 'invalid_media',
-    field,
-    detail,
-  }: Partial<Omit<ImageTaskRefusal, 'fault'>> & { field?: string | undefined },
+  { code = 'invalid_media', field, detail }: Partial<Omit<ImageTaskRefusal, 'fault'>> & { field?: string | undefined },
 ): FareboxError {
   const message = `${field ?? 'The image'} ${fault}.`;
   return new FareboxError({

@@ -37,14 +37,7 @@ export async function keepUnchanged({ path, head }: Opened, target: string): Pro
   return { path: target, ...facts };
 }
 
-function hasPlainPixels({
-  depth,
-  space,
-  channels,
-  orientation = 1,
-  hasProfile,
-  isPalette,
-}: Metadata): boolean {
+function hasPlainPixels({ depth, space, channels, orientation = 1, hasProfile, isPalette }: Metadata): boolean {
   const isUpright = orientation <= 1 || orientation > 8;
   const isRgb = depth === 'uchar' && space === 'srgb' && channels >= 3 && isPalette !== true;
   return isUpright && isRgb && !hasProfile;

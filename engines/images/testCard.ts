@@ -29,15 +29,10 @@ export async function testCard(input: TestCardInput): Promise<ImageFacts> {
   const field = { width, height: Math.max(1, Math.round(height * FIELD.share)) };
   const top = Math.round((height - field.height) / 2);
   await add(canvas, 'composite', (card) =>
-    card.composite([
-      { input: { create: { ...field, channels: 4, background: FIELD.colour } }, left: 0, top },
-    ]),
+    card.composite([{ input: { create: { ...field, channels: 4, background: FIELD.colour } }, left: 0, top }]),
   );
   const longest = Math.max(...lines.map((line) => line.length), 1);
-  const pixels = Math.max(
-    6,
-    Math.floor(Math.min(width / (longest * 0.68), field.height / (lines.length * 1.5))),
-  );
+  const pixels = Math.max(6, Math.floor(Math.min(width / (longest * 0.68), field.height / (lines.length * 1.5))));
   await writeText(
     canvas,
     {

@@ -3,8 +3,7 @@
 /** Indented by two or four, as the version has it. A tag can only add a line that looks so, and an added one is refused. */
 const STREAM = /^\[info\] {3,5}Stream #0:\d+\S*: (\w+): (\w+)(.*)$/;
 const FAILED_PACKET = /\[error\] (Error while decoding|Error submitting|Decoding error)/;
-const BROKEN =
-  /(corrupt input packet|partial file|ended prematurely|\[error\] (file:.*: |Error during demuxing))/;
+const BROKEN = /(corrupt input packet|partial file|ended prematurely|\[error\] (file:.*: |Error during demuxing))/;
 
 export function readDecodeLog() {
   const result = { streams: [] as string[], codec: '', failedPackets: 0, broken: false };

@@ -110,10 +110,7 @@ interface Limits<Format extends SoundFormat> {
   toTheEnd: boolean;
 }
 
-function judge<Format extends SoundFormat>(
-  decoded: DecodedAudio,
-  limits: Limits<Format>,
-): MeasureOutcome<Format> {
+function judge<Format extends SoundFormat>(decoded: DecodedAudio, limits: Limits<Format>): MeasureOutcome<Format> {
   const audioStreams = decoded.streams.filter((kind) => kind === 'audio').length;
   const hasPictures = decoded.streams.includes('video');
   if (hasPictures && !limits.mayHavePictures) return invalid('The file has a video track; send audio only.');
@@ -122,8 +119,7 @@ function judge<Format extends SoundFormat>(
   if (audioStreams > 1) return invalid('The file has more than one audio track.');
   if (!isSane(decoded)) return invalid('The audio file could not be read.');
   if (decoded.end === 'stopped') return tooLong(limits.maxSeconds);
-  if (decoded.end === 'timed_out')
-    return { ...invalid('The audio takes too long to decode.'), isTooComplex: true };
+  if (decoded.end === 'timed_out') return { ...invalid('The audio takes too long to decode.'), isTooComplex: true };
   if (decoded.end !== 'finished') return invalid('The audio file could not be read.');
   const damaged = limits.toTheEnd ? decoded.failedPackets > 1 : decoded.broken || tooManyFailures(decoded);
   if (damaged) return invalid('The audio file is damaged or truncated.');

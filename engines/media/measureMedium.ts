@@ -80,10 +80,7 @@ async function measureSound(tools: MediaTools, limits: AudioLimits, given: Mediu
 }
 
 /** What a document says is for the service that reads it: here only what it is. */
-async function checkDocument(
-  { maxBytes }: DocumentLimits,
-  { path, signal }: MediumFile,
-): Promise<KindOutcome> {
+async function checkDocument({ maxBytes }: DocumentLimits, { path, signal }: MediumFile): Promise<KindOutcome> {
   const unfit = refuseSize('The document', (await stat(path)).size, maxBytes);
   if (unfit) return unfit;
   const contentType = await inspector.inspect('document', path);

@@ -16,11 +16,7 @@ export type FfmpegEnd = RunEnd;
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
 const COMMON = ['-hide_banner', '-nostdin', '-nostats', '-v', 'level+info', '-max_alloc'];
 
-export function runFfmpeg({
-  ffmpegPath,
-  maxPieceBytes = MAX_PIECE_BYTES,
-  ...run
-}: FfmpegRun): Promise<FfmpegEnd> {
+export function runFfmpeg({ ffmpegPath, maxPieceBytes = MAX_PIECE_BYTES, ...run }: FfmpegRun): Promise<FfmpegEnd> {
   return runLimited({
     ...run,
     title: 'ffmpeg',

@@ -75,9 +75,7 @@ function typeName(contentType: string | undefined): string {
 }
 
 function looksLikeHtml(body: Uint8Array): boolean {
-  return /^\s*<(?:!doctype|html|head|body|!--|[a-z])/i.test(
-    Buffer.from(body.subarray(0, 512)).toString('latin1'),
-  );
+  return /^\s*<(?:!doctype|html|head|body|!--|[a-z])/i.test(Buffer.from(body.subarray(0, 512)).toString('latin1'));
 }
 
 /** Bytes that no text has, except in UTF-16, which says so by its mark. */

@@ -62,8 +62,7 @@ const DROPPED = 'script, style, noscript, template, svg, iframe, object, nav, fo
 function turnOver(document: PageDocument): string {
   plainTables(document);
   for (const element of document.querySelectorAll(DROPPED)) element.remove();
-  for (const element of document.querySelectorAll('[hidden], [style]'))
-    if (isHidden(element)) element.remove();
+  for (const element of document.querySelectorAll('[hidden], [style]')) if (isHidden(element)) element.remove();
   const turndown = new TurndownService({
     headingStyle: 'atx',
     codeBlockStyle: 'fenced',

@@ -46,9 +46,7 @@ const DEEPEST = 1_500;
 /** Throws RangeError for pages beyond reading. */
 export function parsePage(html: string, url: string): PageDocument {
   refuseTooManyTags(html);
-  const whole = /<html[\s>]/i.test(html)
-    ? html
-    : `<!doctype html><html><head></head><body>${html}</body></html>`;
+  const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`;
   // linkedom's own types are those of browsers.
   const document = parseHTML(whole).document as unknown as PageDocument;
   refuseTooDeep(document);
@@ -155,17 +153,7 @@ function keepWordyHeader(document: PageDocument): void {
   content.insertBefore(header, content.firstChild);
 }
 
-const UNSEEN = new Set([
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'head',
-  'svg',
-  'iframe',
-  'object',
-  'select',
-]);
+const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'svg', 'iframe', 'object', 'select']);
 
 /** The visible text below an element without the parts that `skipped` names; walks, because pages nest deeper than calls do. */
 export function visibleLength(root: PageElement, skipped: ReadonlySet<string>): number {

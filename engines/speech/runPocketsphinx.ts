@@ -54,10 +54,7 @@ export function modelArguments(model: string): string[] {
 }
 
 /** Throws when it could not be run at all. Of a recording without speech it hears no words. */
-export async function runPocketsphinx(
-  recognition: Recognition,
-  signal?: AbortSignal,
-): Promise<RecognitionResult> {
+export async function runPocketsphinx(recognition: Recognition, signal?: AbortSignal): Promise<RecognitionResult> {
   const { recogniser, workFolder, timeoutMs } = recognition;
   const pieces = cutAtPauses(await levelsOf(join(workFolder, HEARD_FILE), signal));
   if (pieces.length === 0) return { end: 'finished', words: [] };

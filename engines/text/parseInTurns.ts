@@ -5,16 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { NO_LIMITS } from '../../domain/json/jsonLimits.ts';
-import {
-  BACKSLASH,
-  BEGIN,
-  END,
-  JsonReader,
-  MORE,
-  OPEN_BRACKET,
-  QUOTE,
-  VALUE,
-} from '../../domain/json/jsonReader.ts';
+import { BACKSLASH, BEGIN, END, JsonReader, MORE, OPEN_BRACKET, QUOTE, VALUE } from '../../domain/json/jsonReader.ts';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 
 /** Well below a millisecond of work. */

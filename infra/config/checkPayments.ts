@@ -22,9 +22,7 @@ function checkMix(entries: readonly PaymentEntry[]): string[] {
   const place = entries.findIndex(({ network }) => isTestNetwork(network));
   if (real === undefined || place === -1) return [];
   const found = `the test network ${JSON.stringify(entries[place]?.network)} beside ${JSON.stringify(real.network)}`;
-  return [
-    problemLine(['x402', 'networks', place, 'network'], found, 'either real networks or test networks'),
-  ];
+  return [problemLine(['x402', 'networks', place, 'network'], found, 'either real networks or test networks')];
 }
 
 function checkEntries(entries: readonly PaymentEntry[]): string[] {
@@ -112,9 +110,7 @@ function checkReach(entry: PaymentEntry, at: PathOf): string[] {
     ...(entry.rpcUrls === undefined ? [] : rpcUrlsOf(entry)).map((url, place) => ({
       ...{ url, path: at('rpcUrls', place) },
     })),
-    ...(entry.facilitatorUrl === undefined
-      ? []
-      : [{ url: entry.facilitatorUrl, path: at('facilitatorUrl') }]),
+    ...(entry.facilitatorUrl === undefined ? [] : [{ url: entry.facilitatorUrl, path: at('facilitatorUrl') }]),
   ];
   return named
     .filter(({ url }) => isPrivate(url))

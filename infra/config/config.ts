@@ -98,10 +98,7 @@ export interface Config extends ConfiguredProviders {
  * `kinds`: of providers that the file may name. Throws ConfigError, whose message names the variable or the path in the file,
  * what was found and what is allowed.
  */
-export function loadConfig(
-  kinds: ConfigurableKinds,
-  source: NodeJS.ProcessEnv = processEnvironment(),
-): Config {
+export function loadConfig(kinds: ConfigurableKinds, source: NodeJS.ProcessEnv = processEnvironment()): Config {
   const environment = readEnvironment(source);
   requireVariables(environment, REQUIRED_VARIABLES);
   const file = withDemoChain(

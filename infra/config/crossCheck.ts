@@ -26,12 +26,7 @@ export function crossCheck(kinds: ConfigurableKinds, file: ConfigurationFile): s
     problems.push(...checkModel(entry, index, configured));
   }
   const { rpc, x402 } = file;
-  return [
-    ...problems,
-    ...checkNames(file.models),
-    ...checkPayments(x402.networks),
-    ...checkRpcNetworks(rpc.networks),
-  ];
+  return [...problems, ...checkNames(file.models), ...checkPayments(x402.networks), ...checkRpcNetworks(rpc.networks)];
 }
 
 function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProviders): string[] {
@@ -39,9 +34,7 @@ function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProv
   const provider = findProvider(configured, entry.provider)?.kind;
   if (provider === undefined) {
     const names = Object.keys(configured.providers).join(', ');
-    problems.push(
-      problemLine(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`),
-    );
+    problems.push(problemLine(['models', index, 'provider'], JSON.stringify(entry.provider), `one of ${names}`));
   } else if (isVoiceChanger(entry) && !provider.serves.includes('voice-changer')) {
     const found = `${JSON.stringify(entry.provider)}, of kind "${provider.kind}"`;
     const served = providersOf(configured.providerKinds.values(), 'voice-changer');
@@ -56,9 +49,7 @@ function checkModel(entry: ModelEntry, index: number, configured: ConfiguredProv
   }
   if (entry.spec.privacy !== undefined && entry.spec.privacy !== entry.privacy) {
     const allowed = `the same as models[${index}].privacy, or nothing`;
-    problems.push(
-      problemLine(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed),
-    );
+    problems.push(problemLine(['models', index, 'spec', 'privacy'], JSON.stringify(entry.spec.privacy), allowed));
   }
   return problems;
 }
@@ -72,11 +63,7 @@ function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly st
   return given
     .filter(({ voice }) => !known.includes(voice))
     .map(({ voice, at }) =>
-      problemLine(
-        ['models', index, 'spec', ...at],
-        JSON.stringify(voice),
-        `for this provider ${known.join(', ')}`,
-      ),
+      problemLine(['models', index, 'spec', ...at], JSON.stringify(voice), `for this provider ${known.join(', ')}`),
     );
 }
 
@@ -90,9 +77,7 @@ function checkNames(entries: readonly ModelEntry[]): string[] {
       const owner = owners.get(alias);
       owners.set(alias, index);
       if (ids.has(alias)) return [aliasProblem(index, at, `${written}, which is the id of a model`)];
-      return owner === undefined
-        ? []
-        : [aliasProblem(index, at, `${written}, which models[${owner}] has already`)];
+      return owner === undefined ? [] : [aliasProblem(index, at, `${written}, which models[${owner}] has already`)];
     }),
     ...checkReplacement(entry, index, ids),
   ]);
@@ -117,8 +102,7 @@ function checkRpcNetworks(networks: ConfigurationFile['rpc']['networks']): strin
       return [problemLine(path, 'an unknown network', `one of ${[...RPC_NETWORKS.keys()].join(', ')}`)];
     }
     return network.endpoints.flatMap((endpoint, index) => {
-      const { url, apiKeyEnv = network.apiKeyEnv } =
-        typeof endpoint === 'string' ? { url: endpoint } : endpoint;
+      const { url, apiKeyEnv = network.apiKeyEnv } = typeof endpoint === 'string' ? { url: endpoint } : endpoint;
       if (!/\{key\}|%7Bkey%7D/i.test(url) || apiKeyEnv !== undefined) return [];
       const found = 'a URL with {key} and no apiKeyEnv';
       return [problemLine([...path, 'endpoints', index], found, 'apiKeyEnv beside it, or no {key} in it')];

@@ -78,10 +78,7 @@ const variables = z.object({
   S3_REGION: z.string().max(64).default('us-east-1'),
   S3_BUCKET: z
     .string()
-    .regex(
-      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
-      'a bucket name of 3 to 63 lower-case letters, digits, ".", "-"',
-    )
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'a bucket name of 3 to 63 lower-case letters, digits, ".", "-"')
     .exactOptional(),
   S3_ACCESS_KEY_ID: z.string().exactOptional(),
   S3_SECRET_ACCESS_KEY: z.string().exactOptional(),

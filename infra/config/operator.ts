@@ -30,9 +30,7 @@ export interface OperatorEnvironment extends Environment {
  * With `DATABASE_URL` set the variables alone count: they name another deployment. Without it the addresses in
  * `dev.json` of the data folder are used, if it is there. Throws ConfigError.
  */
-export function readOperatorEnvironment(
-  source: NodeJS.ProcessEnv = processEnvironment(),
-): OperatorEnvironment {
+export function readOperatorEnvironment(source: NodeJS.ProcessEnv = processEnvironment()): OperatorEnvironment {
   const environment = readEnvironment(source);
   if (environment.DATABASE_URL !== undefined) return environment;
   const dev = readDevFile(path.resolve(environment.FAREBOX_DATA, 'dev.json'));

@@ -38,9 +38,7 @@ export function requirePaymentKeys(
   secret: (name: string) => string | undefined,
 ): void {
   const { unset, unusable } = checkPaymentKeys(entries, secret);
-  const missing = unset.map(
-    (name) => `${name} is not set; allowed: the key that the configuration file names`,
-  );
+  const missing = unset.map((name) => `${name} is not set; allowed: the key that the configuration file names`);
   if (missing.length + unusable.length > 0) throw new ConfigError('environment', [...missing, ...unusable]);
 }
 

@@ -6,9 +6,7 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(where: string, problems: readonly string[]) {
-    super(
-      `${where}: ${problems.length === 1 ? problems[0] : problems.map((line) => `\n  ${line}`).join('')}`,
-    );
+    super(`${where}: ${problems.length === 1 ? problems[0] : problems.map((line) => `\n  ${line}`).join('')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }
@@ -101,8 +99,7 @@ const BOUND_NOUNS: Record<string, string> = { string: 'characters', array: 'entr
 function foundText(path: Path, input: unknown): string {
   const value = valueAt(path, input);
   if (value === undefined) return 'nothing';
-  if (typeof value === 'string' && hides(path, value))
-    return `text of ${value.length} characters (not shown)`;
+  if (typeof value === 'string' && hides(path, value)) return `text of ${value.length} characters (not shown)`;
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   const written = JSON.stringify(value);

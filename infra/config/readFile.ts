@@ -14,10 +14,7 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024;
  * The checked content of the file that `named` names; without a name, of farebox.config.json in the working folder if
  * there is one, else the defaults. Throws ConfigError.
  */
-export function readConfigurationFile(
-  kinds: ConfigurableKinds,
-  named: string | undefined,
-): ConfigurationFile {
+export function readConfigurationFile(kinds: ConfigurableKinds, named: string | undefined): ConfigurationFile {
   const file = path.resolve(named ?? DEFAULT_CONFIG_FILE);
   const content = readText(file, named === undefined ? undefined : MEANING);
   if (content === undefined) return checkConfiguration(kinds, {}, file);
@@ -26,11 +23,7 @@ export function readConfigurationFile(
 }
 
 /** Checks parsed JSON against the schema and against itself; `where` opens the error. */
-export function checkConfiguration(
-  kinds: ConfigurableKinds,
-  content: unknown,
-  where: string,
-): ConfigurationFile {
+export function checkConfiguration(kinds: ConfigurableKinds, content: unknown, where: string): ConfigurationFile {
   const parsed = configurationFile(kinds).safeParse(content);
   if (!parsed.success) throw new ConfigError(where, describeProblems(parsed.error.issues, content));
   const problems = crossCheck(kinds, parsed.data);
@@ -65,11 +58,7 @@ export function parseJson(content: string, file: string): unknown {
   }
 }
 
-function resolvePaths(
-  kinds: ConfigurableKinds,
-  content: ConfigurationFile,
-  folder: string,
-): ConfigurationFile {
+function resolvePaths(kinds: ConfigurableKinds, content: ConfigurationFile, folder: string): ConfigurationFile {
   const { charactersFile } = content.catalogue;
   const catalogue =
     charactersFile === undefined
@@ -82,11 +71,7 @@ function resolvePaths(
   return { ...content, catalogue, providers: Object.fromEntries(providers) };
 }
 
-function withAbsolutePaths(
-  entry: ProviderSettings,
-  names: readonly string[],
-  folder: string,
-): ProviderSettings {
+function withAbsolutePaths(entry: ProviderSettings, names: readonly string[], folder: string): ProviderSettings {
   const paths = Object.entries(entry).filter(([name]) => names.includes(name));
   return { ...entry, ...Object.fromEntries(paths.map(([name, file]) => [name, path.resolve(folder, file)])) };
 }

@@ -106,10 +106,7 @@ function listingOf(spec: ModelEntry['spec']): Listing {
 }
 
 function ownSpec<Spec extends object>(spec: Spec): Omit<Spec, SharedField> {
-  return Object.fromEntries(Object.entries(spec).filter(([key]) => !isShared(key))) as Omit<
-    Spec,
-    SharedField
-  >;
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !isShared(key))) as Omit<Spec, SharedField>;
 }
 
 function sizeOf({ size }: Extract<ModelEntry, { type: 'text' | 'embedding' }>) {

@@ -38,17 +38,11 @@ const NETWORK_DEFAULTS: Readonly<Record<string, Partial<NetworkDefaults>>> = {
 type ReadSecret = (name: string) => string | undefined;
 
 /** Expects a file that was checked (crossCheck.ts). */
-export function x402Settings(
-  file: ConfigurationFile['x402'],
-  publicUrl: string,
-  secret: ReadSecret,
-): X402Settings {
+export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string, secret: ReadSecret): X402Settings {
   const networks = networksOf(file, secret);
   const named = file.signIn?.domains ?? [];
   return {
-    signInDomains: [
-      ...new Set([new URL(publicUrl).hostname, ...named].map((domain) => domain.toLowerCase())),
-    ],
+    signInDomains: [...new Set([new URL(publicUrl).hostname, ...named].map((domain) => domain.toLowerCase()))],
     signInNetworks: networks.length > 0 ? networks.map(({ network }) => network) : DEFAULT_NETWORKS,
     networks,
   };

@@ -5,12 +5,7 @@
 import { isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { isPublicAddress, isPublicName } from './publicAddress.ts';
-import {
-  DNS_DEADLINE_MS,
-  type ResolveHost,
-  resolveConfiguredHost,
-  resolvePublicHost,
-} from './resolveHost.ts';
+import { DNS_DEADLINE_MS, type ResolveHost, resolveConfiguredHost, resolvePublicHost } from './resolveHost.ts';
 import { TargetRefused } from './targetUrl.ts';
 
 export interface GuardOptions {
@@ -63,8 +58,7 @@ async function checkedAddresses(options: GuardOptions, target: buildConnector.Op
   const hostname = target.hostname.replace(/^\[|\]$/g, '');
   const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
   const trusted = options.isTrustedHost(hostname, port);
-  if (!trusted && isIP(hostname) === 0 && !isPublicName(hostname))
-    throw new TargetRefused('not a public name');
+  if (!trusted && isIP(hostname) === 0 && !isPublicName(hostname)) throw new TargetRefused('not a public name');
   const resolve = options.resolve ?? (trusted ? resolveConfiguredHost : resolvePublicHost);
   const addresses = isIP(hostname) === 0 ? await inTime(resolve(hostname)) : [hostname];
   if (addresses.length === 0) throw new Error('no address');

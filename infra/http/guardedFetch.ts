@@ -5,13 +5,7 @@
 import type { Dispatcher } from 'undici';
 import { FareboxError } from '../../domain/errors.ts';
 import { plainBody } from './decodedBody.ts';
-import {
-  describeFailure,
-  type GuardedFetchOptions,
-  guardedGet,
-  openFetchGuard,
-  settleFailure,
-} from './guardedGet.ts';
+import { describeFailure, type GuardedFetchOptions, guardedGet, openFetchGuard, settleFailure } from './guardedGet.ts';
 import { BodyTooLarge, type SavedBody, saveBody } from './saveBody.ts';
 import { TargetRefused } from './targetUrl.ts';
 
@@ -67,11 +61,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   };
 }
 
-async function save(
-  response: Dispatcher.ResponseData,
-  target: DownloadTarget,
-  signal: AbortSignal,
-): Promise<Download> {
+async function save(response: Dispatcher.ResponseData, target: DownloadTarget, signal: AbortSignal): Promise<Download> {
   if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
   const announced = Number(response.headers['content-length'] ?? 0);
   if (announced > target.maxBytes) throw new BodyTooLarge('announced');

@@ -51,11 +51,7 @@ export function openFetchGuard(options: GuardedFetchOptions): FetchGuard {
 }
 
 /** Throws plain errors with the reason, for the log: what the caller may learn of it is decided above. */
-export async function guardedGet<Result>(
-  guard: FetchGuard,
-  url: string,
-  get: GuardedGet<Result>,
-): Promise<Result> {
+export async function guardedGet<Result>(guard: FetchGuard, url: string, get: GuardedGet<Result>): Promise<Result> {
   const deadline = AbortSignal.timeout(get.timeoutMs);
   const signal = get.signal === undefined ? deadline : AbortSignal.any([get.signal, deadline]);
   let next = parseTarget(url, guard.hosts);
@@ -75,8 +71,7 @@ export async function guardedGet<Result>(
     });
     if ('received' in answer) return answer.received;
     const location = new URL(answer.location, next);
-    if (next.protocol === 'https:' && location.protocol !== 'https:')
-      throw new Error('redirect to plain http');
+    if (next.protocol === 'https:' && location.protocol !== 'https:') throw new Error('redirect to plain http');
     next = parseTarget(location.href, guard.hosts);
   }
   throw new TooManyRedirects('too many redirects');

@@ -55,11 +55,7 @@ export function createGuardedPost(options: GuardedFetchOptions): GuardedPost {
   };
 }
 
-async function send(
-  guard: FetchGuard,
-  url: URL,
-  { headers, body, timeoutMs, signal }: PostRequest,
-): Promise<number> {
+async function send(guard: FetchGuard, url: URL, { headers, body, timeoutMs, signal }: PostRequest): Promise<number> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const limit = MAX_ANSWER_BYTES;
   return await exchange(guard, url, {

@@ -44,9 +44,7 @@ export async function multipartBody(parts: MultipartParts): Promise<StreamedBody
     [values]
       .flat()
       .map((value) =>
-        Buffer.from(
-          `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
-        ),
+        Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`),
       ),
   );
   const files = await Promise.all(parts.files.map((file) => framedFile(file, boundary)));

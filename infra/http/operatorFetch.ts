@@ -20,9 +20,7 @@ const CONNECT_TIMEOUT_MS = 4_000;
 
 const MAX_OWN_ANSWER_BYTES = 256 * 1024 * 1024;
 
-const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }).compose(
-  unpaused(MAX_OWN_ANSWER_BYTES),
-);
+const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }).compose(unpaused(MAX_OWN_ANSWER_BYTES));
 
 /** A request to this machine, past any proxy. Throws when there is no answer in time. */
 export function callOwn(url: string, request: OperatorRequest): Promise<Response> {

@@ -19,9 +19,7 @@ interface PausingAgentOptions {
   keptMs: number;
 }
 
-export function createPausingAgent(
-  options: PausingAgentOptions,
-): Pick<UndiciAgent, 'dispatch' | 'close' | 'destroy'> {
+export function createPausingAgent(options: PausingAgentOptions): Pick<UndiciAgent, 'dispatch' | 'close' | 'destroy'> {
   const { hostname, port, protocol, host } = new URL(options.baseUrl);
   const agent = new GuardedAgent(options, protocol);
   const target = {

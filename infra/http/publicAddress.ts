@@ -35,7 +35,5 @@ function isOwnAddress(address: string): boolean {
 export function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '').toLowerCase();
   if (!name.includes('.')) return false;
-  return !/\.(localhost|localdomain|local|internal|intranet|lan|home|corp|private|arpa|test|invalid|onion)$/.test(
-    name,
-  );
+  return !/\.(localhost|localdomain|local|internal|intranet|lan|home|corp|private|arpa|test|invalid|onion)$/.test(name);
 }

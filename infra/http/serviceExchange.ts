@@ -75,11 +75,7 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     if (this.limits.kind !== 'whole') this.startClock(this.limits.firstByteMs, 'first byte');
   }
 
-  onResponseStart(
-    _controller: Controller,
-    status: number,
-    headers: Dispatcher.ResponseData['headers'],
-  ): void {
+  onResponseStart(_controller: Controller, status: number, headers: Dispatcher.ResponseData['headers']): void {
     if (status < 200) return;
     if (this.limits.kind === 'paused') clearTimeout(this.timer);
     this.headWaiting?.resolve({ status, headers });

@@ -203,11 +203,7 @@ interface OpenReply extends ServiceHead {
 }
 
 /** Resolves with the head of the answer. */
-function open(
-  service: Service,
-  call: AnyCall,
-  bounds: Pick<ExchangeLimits, 'kind' | 'maxBytes'>,
-): Promise<OpenReply> {
+function open(service: Service, call: AnyCall, bounds: Pick<ExchangeLimits, 'kind' | 'maxBytes'>): Promise<OpenReply> {
   const { method = 'POST' } = call;
   const limits = { ...service.timeouts, ...bounds };
   return inSpan(service.spans[method], async (note) => {
@@ -294,10 +290,7 @@ function dispatch({ agent, calls, origin, folder }: Service, call: ServiceDispat
   return exchange;
 }
 
-async function save(
-  { headers, body }: OpenReply,
-  target: Parameters<typeof saveBody>[1],
-): Promise<SavedBody> {
+async function save({ headers, body }: OpenReply, target: Parameters<typeof saveBody>[1]): Promise<SavedBody> {
   try {
     // A body that is announced as too large is not begun with.
     if (Number(headers['content-length'] ?? 0) > target.maxBytes) throw new BodyTooLarge('announced');

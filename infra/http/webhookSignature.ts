@@ -13,9 +13,7 @@ export function signatureHeaders(
 ): Record<string, string> {
   const timestamp = String(Math.floor(message.sentAt.getTime() / 1_000));
   const signed = `${message.id}.${timestamp}.${message.body}`;
-  const signatures = secrets.map(
-    (secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`,
-  );
+  const signatures = secrets.map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`);
   return {
     'webhook-id': message.id,
     'webhook-timestamp': timestamp,

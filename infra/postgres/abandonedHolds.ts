@@ -26,9 +26,7 @@ const GIVE_UP_MS = 300_000;
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
-export function createAbandonedHolds(
-  release: (hold: UnknownHold) => Promise<{ outcome: string }>,
-): AbandonedHolds {
+export function createAbandonedHolds(release: (hold: UnknownHold) => Promise<{ outcome: string }>): AbandonedHolds {
   const holds = new Map<string, AbandonedHold>();
   const closing = new AbortController();
   let isRunning = false;

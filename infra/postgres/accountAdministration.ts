@@ -26,11 +26,7 @@ export async function resumeAccount(pool: pg.Pool, accountId: string): Promise<A
   return await changeStatus(pool, accountId, 'active');
 }
 
-async function changeStatus(
-  pool: pg.Pool,
-  accountId: string,
-  status: Standing['status'],
-): Promise<AccountAct> {
+async function changeStatus(pool: pg.Pool, accountId: string, status: Standing['status']): Promise<AccountAct> {
   return await inTransaction(pool, async (client) => {
     const standing = await lockAccount(client, accountId);
     if (!standing) return { outcome: 'unknown' };
@@ -87,10 +83,7 @@ const ERASURES: readonly [string, string][] = [
     'keys',
     `update api_keys set description = '', revoked_at = coalesce(revoked_at, ledger_now()) where account_id = $1`,
   ],
-  [
-    'replacedSecrets',
-    'delete from replaced_secrets where key_id in (select id from api_keys where account_id = $1)',
-  ],
+  ['replacedSecrets', 'delete from replaced_secrets where key_id in (select id from api_keys where account_id = $1)'],
   ['webhooks', 'delete from job_webhooks where account_id = $1'],
   ['webhookSecrets', 'delete from webhook_secrets where account_id = $1'],
   ['voices', 'delete from cloned_voices where account_id = $1'],
@@ -102,10 +95,7 @@ const ERASURES: readonly [string, string][] = [
     `update jobs set suggested_prompt = null, failure_message = null, operation = null where account_id = $1
       and (suggested_prompt, failure_message, operation) is distinct from (null, null, null)`,
   ],
-  [
-    'storedMedia',
-    `update jobs set media_expires_at = '-infinity' where account_id = $1 and state = 'stored'`,
-  ],
+  ['storedMedia', `update jobs set media_expires_at = '-infinity' where account_id = $1 and state = 'stored'`],
 ];
 
 async function lockAccount(client: pg.PoolClient, accountId: string): Promise<Standing | undefined> {

@@ -27,8 +27,7 @@ export async function createAccount(
     [request.id ?? null, request.name, (request.diemDailyAllocation ?? 0n).toString()],
   );
   const row = rows[0];
-  if (!row)
-    throw new FareboxError({ code: 'internal', message: 'Internal error', internal: 'no account row' });
+  if (!row) throw new FareboxError({ code: 'internal', message: 'Internal error', internal: 'no account row' });
   return toAccount(row);
 }
 
@@ -39,19 +38,14 @@ export async function findAccount(sql: SqlClient, accountId: string): Promise<Ac
 
 /** Accounts in the order of their creation, at most `limit` (1,000 by default). */
 export async function listAccounts(sql: SqlClient, limit = 1_000): Promise<Account[]> {
-  const { rows } = await sql.query<AccountRow>(
-    `select ${COLUMNS} from accounts order by created_at, id limit $1`,
-    [limit],
-  );
+  const { rows } = await sql.query<AccountRow>(`select ${COLUMNS} from accounts order by created_at, id limit $1`, [
+    limit,
+  ]);
   return rows.map(toAccount);
 }
 
 /** Changes the diem at the start of each UTC day. A day whose diem was already used keeps its allocation. */
-export async function setDiemAllocation(
-  sql: SqlClient,
-  accountId: string,
-  allocation: Nano,
-): Promise<boolean> {
+export async function setDiemAllocation(sql: SqlClient, accountId: string, allocation: Nano): Promise<boolean> {
   const { rowCount } = await sql.query('update accounts set diem_daily_allocation = $2 where id = $1', [
     accountId,
     allocation.toString(),

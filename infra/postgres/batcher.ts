@@ -38,9 +38,7 @@ interface Call<Request, Result> {
   ended: boolean;
 }
 
-export function createBatcher<Request, Result>(
-  options: BatcherOptions<Request, Result>,
-): Batcher<Request, Result> {
+export function createBatcher<Request, Result>(options: BatcherOptions<Request, Result>): Batcher<Request, Result> {
   const { maxInFlight = 1, maxWaiting = 10_000 } = options;
   const waiting: Call<Request, Result>[] = [];
   const groups = new Set<string>();
@@ -193,8 +191,7 @@ async function runOnce<Request, Result>(
   answered?: () => void,
 ): Promise<void> {
   const results = await run();
-  if (results.length !== open.length)
-    throw new Error(`${results.length} answers to ${open.length} ledger calls`);
+  if (results.length !== open.length) throw new Error(`${results.length} answers to ${open.length} ledger calls`);
   // Starts the waiting batch before the callers of this one continue: meanwhile the database would be idle (bench
   // `chat`).
   answered?.();

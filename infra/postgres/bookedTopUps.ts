@@ -79,10 +79,9 @@ export async function creditFoundPayment(
     const owner = await knownOwner(client, payer, network);
     if (owner === undefined) return 'unknown payer';
     await recordFound(client, found, owner);
-    const { rows } = await client.query<{ state: TopUpState }>(
-      'select state from top_ups where id = $1 for update',
-      [paymentId],
-    );
+    const { rows } = await client.query<{ state: TopUpState }>('select state from top_ups where id = $1 for update', [
+      paymentId,
+    ]);
     if (rows[0]?.state === 'credited') return 'credited';
     // It was used without paying the promised amount: an operator has to judge that.
     if (rows[0]?.state === 'wrong') return 'wrong';

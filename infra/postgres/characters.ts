@@ -91,10 +91,7 @@ const ROW_TYPES = `slug text, id uuid, name text, description text, author text,
   updated_at timestamptz, search_text text`;
 
 function toRow(character: Character): Record<string, unknown> {
-  const columns = Object.entries(COLUMNS).map(([member, column]) => [
-    column,
-    character[member as keyof Character],
-  ]);
+  const columns = Object.entries(COLUMNS).map(([member, column]) => [column, character[member as keyof Character]]);
   const searched = [character.name, character.description ?? '', ...character.tags].join('\n');
   return { ...Object.fromEntries(columns), search_text: searched };
 }
@@ -137,10 +134,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** By slug or by id; undefined when there is none. */
 export async function findCharacter(sql: SqlClient, name: string): Promise<ListedCharacter | undefined> {
-  const { rows } = await sql.query<ListedCharacter>(
-    `select ${LISTED} from characters where slug = $1 or id = $2`,
-    [name, UUID.test(name) ? name : null],
-  );
+  const { rows } = await sql.query<ListedCharacter>(`select ${LISTED} from characters where slug = $1 or id = $2`, [
+    name,
+    UUID.test(name) ? name : null,
+  ]);
   return rows[0];
 }
 
@@ -175,8 +172,6 @@ function wordConditions(text: string, bind: Bind): string[] {
   const conditions = hashtags.map((hashtag) => anyOf('tags', [hashtag.slice(1)], bind));
   if (rest === '') return conditions;
   const literal = `search_text ilike ${bind(`%${rest.replace(/[\\%_]/g, '\\$&')}%`)}`;
-  const query = PLAIN_WORDS.test(rest)
-    ? `search_words @@ plainto_tsquery('simple', ${bind(rest)})`
-    : undefined;
+  const query = PLAIN_WORDS.test(rest) ? `search_words @@ plainto_tsquery('simple', ${bind(rest)})` : undefined;
   return [...conditions, query === undefined ? literal : `(${query} or ${literal})`];
 }

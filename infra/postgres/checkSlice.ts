@@ -72,8 +72,7 @@ export interface HashedRows {
  * an owner of the database who constructs rows for it.
  */
 const HASHED = {
-  transfers:
-    'id, created_at, operation_id, kind, account_id, house, currency, amount, day, key_id, details, sold',
+  transfers: 'id, created_at, operation_id, kind, account_id, house, currency, amount, day, key_id, details, sold',
   operations: `operation_id, kind, account_id, state, day, key_id, parent_key_id, price_usd, price_diem, held_diem,
     held_bundled, held_usd, diem, bundled, usd, created_at`,
   jobs: 'queue_id, account_id, price_usd_nano, charge_operation_id, created_at',
@@ -87,11 +86,7 @@ function hashOf(table: HashedTable): string {
   return `sum(hashtextextended(hash_record_extended(row(${HASHED[table]}), 0)::text, 0))`;
 }
 
-export async function sumSlice(
-  read: Read,
-  slice: Slice,
-  { hashed }: { hashed: boolean },
-): Promise<KindSum[]> {
+export async function sumSlice(read: Read, slice: Slice, { hashed }: { hashed: boolean }): Promise<KindSum[]> {
   const rows = await read(
     `select account_id, key_id, currency, kind, day::text, ${CREATED_DAY}::text as created_day, sum(amount)::text as amount,
         count(*)::int as count, ${hashed ? hashOf('transfers') : '0'}::text as hash

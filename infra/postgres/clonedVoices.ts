@@ -55,9 +55,7 @@ export async function claimCloning(sql: SqlClient, accountId: string): Promise<C
     [accountId, MAX_VOICES_PER_DAY],
   );
   const [row] = rows;
-  return row?.claimed
-    ? { isFree: true }
-    : { isFree: false, secondsToNextDay: Math.max(1, row?.seconds ?? 1) };
+  return row?.claimed ? { isFree: true } : { isFree: false, secondsToNextDay: Math.max(1, row?.seconds ?? 1) };
 }
 
 /** Undefined: unknown, of another account, or expired. */

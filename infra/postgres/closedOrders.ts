@@ -5,10 +5,7 @@ import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
  * Closes an order for good. It locks the account first, as every acceptance does, so that an earlier acceptance is
  * visible then.
  */
-export async function closeOrder(
-  client: SqlClient,
-  order: { queueId: string; accountId: string },
-): Promise<void> {
+export async function closeOrder(client: SqlClient, order: { queueId: string; accountId: string }): Promise<void> {
   await client.query('select from accounts where id = $1 for no key update', [order.accountId]);
   await client.query(
     `insert into closed_orders (queue_id)

@@ -106,9 +106,7 @@ export function createLedger(pool: Sql, options: LedgerOptions = {}): Ledger {
       const resolution = { operationId, accountId, price, resolution: 'settled', details: snapshot } as const;
       checkRequest(resolution);
       const row = await inSpan(RESOLVING, () => calls.call({ resolve: resolution }, isGivenUp));
-      return row.outcome === 'given_up'
-        ? { outcome: 'given_up', parts: [], replayed: false }
-        : toResolveOutcome(row);
+      return row.outcome === 'given_up' ? { outcome: 'given_up', parts: [], replayed: false } : toResolveOutcome(row);
     },
     release,
     abandon: (hold) => abandoned.add(hold),
@@ -140,14 +138,7 @@ async function takeRest(pool: Sql, request: RestRequest): Promise<Part[]> {
   const rows = await runLedgerStatement<PartsRow & { replayed: boolean }>(pool, {
     name: 'ledger_take_rest',
     text: 'select * from ledger_take_rest($1, $2, $3, $4, $5, $6)',
-    values: [
-      operationId,
-      accountId,
-      keyId,
-      price.usd.toString(),
-      price.diem.toString(),
-      storableJson(snapshot),
-    ],
+    values: [operationId, accountId, keyId, price.usd.toString(), price.diem.toString(), storableJson(snapshot)],
   });
   return rows[0] ? toParts(rows[0]) : [];
 }

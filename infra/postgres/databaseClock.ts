@@ -12,8 +12,7 @@ export interface DatabaseClock {
 export function createDatabaseClock(): DatabaseClock {
   let aheadOfProcessMs: number | undefined;
   return {
-    now: () =>
-      aheadOfProcessMs === undefined ? Date.now() : Math.round(performance.now() + aheadOfProcessMs),
+    now: () => (aheadOfProcessMs === undefined ? Date.now() : Math.round(performance.now() + aheadOfProcessMs)),
     set(at) {
       aheadOfProcessMs = at.getTime() - performance.now();
     },

@@ -64,8 +64,7 @@ const SAME = `and kind = k.kind and state = s.state and ($7::uuid is null or key
 
 const TEXTS: Record<'all' | 'keys' | 'kinds' | 'models', (order: 'asc' | 'desc') => string> = {
   all: (order) => whole(places('', order), order),
-  keys: (order) =>
-    whole(`(${KEYS}) as k cross join lateral (${places('and key_id = k.id', order)}) as place`, order),
+  keys: (order) => whole(`(${KEYS}) as k cross join lateral (${places('and key_id = k.id', order)}) as place`, order),
   kinds: (order) => whole(`${COMBINATIONS} cross join lateral (${places(SAME, order)}) as place`, order),
   models: (order) =>
     whole(

@@ -23,10 +23,7 @@ export interface JobMoney {
 }
 
 /** For the jobs of one page, in one statement; operations of a job have its queue_id. */
-export async function moneyOfJobs(
-  sql: SqlClient,
-  queueIds: readonly string[],
-): Promise<Map<string, JobMoney>> {
+export async function moneyOfJobs(sql: SqlClient, queueIds: readonly string[]): Promise<Map<string, JobMoney>> {
   const money = new Map<string, JobMoney>(queueIds.map((id) => [id, { charged: [], refunded: [] }]));
   const { rows } = await sql.query<RawParts & { queue_id: string; kind: string }>({
     name: 'money-of-jobs',

@@ -98,10 +98,7 @@ export async function readJob(sql: SqlClient, queueId: string): Promise<JobRow |
 }
 
 /** For operators: jobs, newest first, of one account or, without `accountId`, of all. */
-export async function listJobs(
-  sql: SqlClient,
-  page: { accountId?: string; limit: number },
-): Promise<JobRow[]> {
+export async function listJobs(sql: SqlClient, page: { accountId?: string; limit: number }): Promise<JobRow[]> {
   const { rows } = await sql.query<RawJob>(
     `select ${JOB_COLUMNS} from jobs
       where ($1::uuid is null or account_id = $1)
@@ -223,14 +220,7 @@ export async function recordEnded(
     `update jobs set state = $2, refund_id = $3, failure_code = $4, failure_message = $5,
        ended_at = clock_timestamp()
       where queue_id = $1 and state = any ($6)`,
-    [
-      queueId,
-      ending.state,
-      ending.refundId,
-      ending.failureCode,
-      ending.failureMessage,
-      predecessors(ending.state),
-    ],
+    [queueId, ending.state, ending.refundId, ending.failureCode, ending.failureMessage, predecessors(ending.state)],
   );
   return rowCount === 1;
 }
@@ -291,9 +281,7 @@ export async function executionP80Ms(sql: SqlClient, modelId: string): Promise<n
 
 /** Marks media without a workflow for the next maintenance. */
 export async function releaseMedia(sql: SqlClient, queueId: string): Promise<void> {
-  await sql.query(`update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`, [
-    queueId,
-  ]);
+  await sql.query(`update jobs set media_expires_at = '-infinity' where queue_id = $1 and state = 'stored'`, [queueId]);
 }
 
 const DUE = {

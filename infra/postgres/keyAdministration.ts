@@ -167,11 +167,7 @@ export async function rotateKey(
 }
 
 /** Time until which a replaced secret is valid. The following update of the key notifies all processes. */
-async function replaceSecret(
-  client: pg.PoolClient,
-  key: KeyRecord,
-  overlapSeconds: number,
-): Promise<Date | null> {
+async function replaceSecret(client: pg.PoolClient, key: KeyRecord, overlapSeconds: number): Promise<Date | null> {
   await client.query(
     `delete from replaced_secrets where key_id = $1 and works_until < ledger_now() - interval '1 hour'`,
     [key.id],
@@ -241,10 +237,7 @@ async function administer<T>(
   }
 }
 
-async function lockActiveKey(
-  client: pg.PoolClient,
-  key: Omit<KeyAct, 'actor'>,
-): Promise<KeyRecord | undefined> {
+async function lockActiveKey(client: pg.PoolClient, key: Omit<KeyAct, 'actor'>): Promise<KeyRecord | undefined> {
   const { rows } = await client.query<KeyRow>(
     `select ${KEY_COLUMNS} from api_keys k where id = $1 and account_id = $2 and ${IS_ACTIVE} for no key update`,
     [key.keyId, key.accountId],

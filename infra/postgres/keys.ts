@@ -79,10 +79,7 @@ export function hashSecret(secret: string): Buffer {
 }
 
 /** Creates a key; its secret is only in this answer. */
-export async function createKey(
-  sql: SqlClient,
-  request: NewKey,
-): Promise<{ record: KeyRecord; secret: string }> {
+export async function createKey(sql: SqlClient, request: NewKey): Promise<{ record: KeyRecord; secret: string }> {
   const secret = newSecret(request.keyType);
   const rows = await runLedgerStatement<KeyRow>(sql, {
     name: 'key_create',

@@ -162,9 +162,7 @@ export type AdjustOutcome = { outcome: 'adjusted'; replayed: boolean } | { outco
 /** Corrects a balance with a new transfer; diem means today's. */
 export async function adjust(sql: SqlClient, request: Adjustment): Promise<AdjustOutcome> {
   const posted = await post(sql, 'adjustment', request);
-  return posted.outcome === 'posted'
-    ? { outcome: 'adjusted', replayed: posted.replayed }
-    : { outcome: 'insufficient' };
+  return posted.outcome === 'posted' ? { outcome: 'adjusted', replayed: posted.replayed } : { outcome: 'insufficient' };
 }
 
 export interface Balance {
@@ -221,11 +219,7 @@ export async function findCharge(
   return row && { state: row.state, parts: toParts(row), refundId: row.counterpart ?? undefined };
 }
 
-async function credit(
-  sql: SqlClient,
-  kind: 'top_up' | 'grant',
-  request: Credit,
-): Promise<{ replayed: boolean }> {
+async function credit(sql: SqlClient, kind: 'top_up' | 'grant', request: Credit): Promise<{ replayed: boolean }> {
   if (request.amount <= 0n) throw new RangeError('credit must be above zero');
   const posted = await post(sql, kind, request);
   return { replayed: posted.replayed };

@@ -101,8 +101,7 @@ export function createLedgerCalls(pool: Sql, options: LedgerOptions): LedgerCall
   return {
     async call(call, isGivenUp) {
       const payer = payerOf(call);
-      const row =
-        payer !== undefined && apart.has(payer) ? { lockedAccountId: payer } : await shared.call(call);
+      const row = payer !== undefined && apart.has(payer) ? { lockedAccountId: payer } : await shared.call(call);
       return 'lockedAccountId' in row ? await waitApart(call, row, isGivenUp) : row;
     },
     async close() {

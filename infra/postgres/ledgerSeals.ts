@@ -98,11 +98,7 @@ interface Comparison {
 }
 
 /** Compares a sealed day with its rows, and the sums that later checks build on with both. */
-export async function verifySeal(
-  read: Read,
-  record: DayRecord,
-  { isArchived }: Comparison,
-): Promise<Finding[]> {
+export async function verifySeal(read: Read, record: DayRecord, { isArchived }: Comparison): Promise<Finding[]> {
   const { day } = record;
   const found = record.seal();
   const [sealed] = await read(SEAL, [day]);

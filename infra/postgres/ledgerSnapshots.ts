@@ -33,10 +33,7 @@ export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promis
  * Each part reads in its own snapshot, as many at a time as the pool has connections: for past rows, which do not
  * change. On a client they run one after the other.
  */
-export async function inSnapshots(
-  sql: SqlClient,
-  parts: readonly ((read: Read) => Promise<void>)[],
-): Promise<void> {
+export async function inSnapshots(sql: SqlClient, parts: readonly ((read: Read) => Promise<void>)[]): Promise<void> {
   if (!(sql instanceof pg.Pool)) {
     for (const part of parts) await part(readerOf(sql));
     return;

@@ -1,14 +1,7 @@
 /** Statements of holds and resolutions: any number of both in one statement. */
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { countLedgerBatch } from '../telemetry/watchLedger.ts';
-import {
-  type AdmitRequest,
-  type AdmitRow,
-  admitArguments,
-  arrayText,
-  quoted,
-  quotedJson,
-} from './ledgerRows.ts';
+import { type AdmitRequest, type AdmitRow, admitArguments, arrayText, quoted, quotedJson } from './ledgerRows.ts';
 import type { PipelinedConnection } from './pipelinedConnection.ts';
 
 export interface Resolution {

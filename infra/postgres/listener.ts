@@ -93,10 +93,7 @@ async function listenOnce(
     for (const channel of channels) channel.onGap();
     state.listening = true;
     while (!closing.aborted) {
-      await Promise.race([
-        sleep(CHECK_EVERY_MS, undefined, { signal: closing }).catch(() => undefined),
-        broken,
-      ]);
+      await Promise.race([sleep(CHECK_EVERY_MS, undefined, { signal: closing }).catch(() => undefined), broken]);
       await client.query('select 1');
     }
   } finally {

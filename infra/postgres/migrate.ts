@@ -13,10 +13,7 @@ export interface MigrationResult {
 }
 
 /** Any number of processes may call this at once: one works, the others wait. */
-export async function migrate(
-  databaseUrl: string,
-  release: Release = readRelease(),
-): Promise<MigrationResult> {
+export async function migrate(databaseUrl: string, release: Release = readRelease()): Promise<MigrationResult> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
@@ -75,12 +72,9 @@ async function applyMigrations(client: pg.Client, { migrations }: Release): Prom
       );
     }
     const due = migrations[index];
-    if (due !== own)
-      throw new Error(`the migration ${due?.name} comes before ${name}, which is applied already`);
+    if (due !== own) throw new Error(`the migration ${due?.name} comes before ${name}, which is applied already`);
     if (own.digest !== digest) {
-      throw new Error(
-        `the migration ${name} was changed after it had been applied: write a further one instead`,
-      );
+      throw new Error(`the migration ${name} was changed after it had been applied: write a further one instead`);
     }
   }
   const pending = migrations.slice(rows.length);

@@ -23,14 +23,7 @@ const UNREADABLE = -1;
 
 const LINE = (index: number) => `(t.details #> '{lines,${index}}')`;
 const TOKENS = (name: string) => `(t.details -> '${name}')`;
-const AMOUNTS_OF_TWO = [
-  LINE(0),
-  LINE(1),
-  LINE(2),
-  LINE(3),
-  TOKENS('promptTokens'),
-  TOKENS('completionTokens'),
-];
+const AMOUNTS_OF_TWO = [LINE(0), LINE(1), LINE(2), LINE(3), TOKENS('promptTokens'), TOKENS('completionTokens')];
 /**
  * Most text calls have two lines, input and output, and nothing else: in the statement itself they take half the time of the
  * function, which the check of a book spends mostly on them. Bench `ledger-check`.
@@ -71,9 +64,7 @@ const MOVED_BY_OPERATION = `select t.operation_id, t.kind, count(*)::int as n,
     from transfers t where t.created_at >= $1 and t.created_at < $2 offset 0
   ) t group by t.operation_id, t.kind`;
 const MOVED_COLUMNS =
-  `n currencies usd bundled diem vcu first_day last_day first_payer last_payer sold listed listed_diem`.split(
-    ' ',
-  );
+  `n currencies usd bundled diem vcu first_day last_day first_payer last_payer sold listed listed_diem`.split(' ');
 
 export const MOVED_AS_SAID = 'I5 an operation moved exactly what it says, once per currency';
 

@@ -39,10 +39,7 @@ export async function takeRefundBudget(
 }
 
 /** The provider said afterwards that it stopped: the budget of that day has the amount again. */
-export async function returnRefundBudget(
-  sql: SqlClient,
-  { accountId, usd, day }: CountedSpend,
-): Promise<void> {
+export async function returnRefundBudget(sql: SqlClient, { accountId, usd, day }: CountedSpend): Promise<void> {
   await sql.query(
     'update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = $3::date',
     [accountId, usd.toString(), day],

@@ -36,9 +36,7 @@ export function readRelease(folder: string = ownFolder()): Release {
 
 /** In the order of their names, whatever folders they are in. */
 function readFiles(folder: string): SqlFile[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.sql'),
-  );
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql'));
   const read = files.map((file) => {
     const text = readFileSync(path.join(folder, file), 'utf8');
     return { name: path.basename(file, '.sql'), text, digest: digestOf(text) };

@@ -155,10 +155,11 @@ export async function abandonClaim(sql: SqlClient, claim: OwnClaim): Promise<boo
 
 /** The key is free again. */
 export async function dropClaim(sql: SqlClient, claim: OwnClaim): Promise<void> {
-  await sql.query(
-    'delete from rpc_answers where account_id = $1 and key = $2 and owner = $3 and status is null',
-    [claim.accountId, claim.key, claim.owner],
-  );
+  await sql.query('delete from rpc_answers where account_id = $1 and key = $2 and owner = $3 and status is null', [
+    claim.accountId,
+    claim.key,
+    claim.owner,
+  ]);
 }
 
 /** Up to this size an answer is kept whatever else is; the index counts what is above it. */

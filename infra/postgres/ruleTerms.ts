@@ -20,8 +20,7 @@ export const IS_JOB = `${UNIT} in ('minute', 'second', 'generation', 'thousand c
 export const HAS_ONE_RATE = `t.kind = 'charge' and t.details ->> 'unit' <> 'million tokens'
   and not (t.details ? 'restOf' and ${UNITS} = '0') and ${UNITS} ${IS_DECIMAL} and ${PRICE_PER_UNIT} ${IS_DIGITS}`;
 
-export const JOB_PRICE =
-  'I6 a job is charged its price; one that ended without an output is refunded in full';
+export const JOB_PRICE = 'I6 a job is charged its price; one that ended without an output is refunded in full';
 export const ACT_OF_CREDIT =
   'I5 credit that was given or corrected has its act in the audit trail, and such an act its credit';
 

@@ -23,10 +23,7 @@ export async function runLedgerStatement<Row extends pg.QueryResultRow>(
   return await watchStatement(statement.name, () => untilItHolds<Row>(sql, statement));
 }
 
-async function untilItHolds<Row extends pg.QueryResultRow>(
-  sql: SqlClient,
-  statement: LedgerStatement,
-): Promise<Row[]> {
+async function untilItHolds<Row extends pg.QueryResultRow>(sql: SqlClient, statement: LedgerStatement): Promise<Row[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return (await sql.query<Row>(queryOf(statement))).rows;

@@ -48,8 +48,7 @@ const USE = {
 export function createSignInNonces(sql: Sql): SignInNonces {
   const uses = createBatcher<Claim, boolean>({ ...LIMITS, run: (claims) => useAll(sql, claims) });
   return {
-    use: (nonce) =>
-      uses.call({ id: idOf(nonce), claim: randomUUID(), rememberUntil: new Date(nonce.rememberUntilMs) }),
+    use: (nonce) => uses.call({ id: idOf(nonce), claim: randomUUID(), rememberUntil: new Date(nonce.rememberUntilMs) }),
     close: () => uses.close(),
   };
 }

@@ -187,11 +187,7 @@ export async function noteSighting(
  */
 export async function reopenTopUp(
   sql: SqlClient,
-  {
-    paymentId,
-    settlement,
-    replaces,
-  }: { paymentId: string; settlement: number; replaces?: string | undefined },
+  { paymentId, settlement, replaces }: { paymentId: string; settlement: number; replaces?: string | undefined },
 ): Promise<TopUpRow> {
   const reason = replaces === undefined ? 'its transaction was dropped' : 'its fee was too low';
   await sql.query(

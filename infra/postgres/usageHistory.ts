@@ -56,10 +56,7 @@ export interface UsageRow extends UsagePlace {
 const NEWEST = 200;
 
 /** The id up to which a walk that starts now reads; `today` is the database's UTC day. */
-export async function usageHorizon(
-  sql: SqlClient,
-  accountId: string,
-): Promise<{ horizon: string; today: string }> {
+export async function usageHorizon(sql: SqlClient, accountId: string): Promise<{ horizon: string; today: string }> {
   const rows = await runLedgerStatement<{ horizon: string; today: string }>(sql, {
     name: 'usage_horizon',
     text: `select coalesce(max(id), 0)::text as horizon, (ledger_now() at time zone 'UTC')::date::text as today

@@ -47,10 +47,7 @@ const OPEN_ROWS = `select extract(epoch from ledger_now())::float8 * 1000 as now
 const ARCHIVED_UNTIL = `select extract(epoch from until)::float8 * 1000 as until from ${ARCHIVED_RANGES} a
   where since is null and until is not null`;
 
-export async function readExtent(
-  sql: SqlClient,
-  { full, seal }: { full: boolean; seal: boolean },
-): Promise<Extent> {
+export async function readExtent(sql: SqlClient, { full, seal }: { full: boolean; seal: boolean }): Promise<Extent> {
   const { unsealed, now, openSince, archivedUntil } = await inSnapshot(sql, readMarks);
   const committedUntil = floorToMinute(now - COMMIT_MARGIN_MS);
   const first = full || unsealed === null ? await findFirstDay(sql, committedUntil) : startOfDay(unsealed);
@@ -198,8 +195,7 @@ class Walk {
       if (!isSealed) this.#sums.add(sums);
     };
     const hash = (table: HashedTable) => async (read: Read) => {
-      for (const rows of await hashSlice(read, table, slice))
-        this.#records.get(rows.day)?.addRows(table, rows);
+      for (const rows of await hashSlice(read, table, slice)) this.#records.get(rows.day)?.addRows(table, rows);
     };
     await inSnapshots(this.#sql, [
       // The transfers of an archived slice are not in the database. Its operations, jobs and payments are.

@@ -55,10 +55,7 @@ return 1
 const LEASE_MS = 30_000;
 const MAX_ACCOUNTS = 50_000;
 
-export function createConcurrencyLimiter(
-  redis: Redis,
-  options: ConcurrencyLimiterOptions,
-): ConcurrencyLimiter {
+export function createConcurrencyLimiter(redis: Redis, options: ConcurrencyLimiterOptions): ConcurrencyLimiter {
   const { leaseMs = LEASE_MS, onFallback = () => undefined } = options;
   redis.defineCommand('fareboxEnter', { lua: ENTER });
   redis.defineCommand('fareboxRenew', { lua: RENEW });

@@ -313,9 +313,7 @@ export function createLocalLimiter(): Limiter {
         const counter = tokens !== undefined && isOfTokens(asked) ? { ...asked, cost: tokens } : asked;
         return { counter, window: windowOf(keyOf(accountId, counter)) };
       });
-      const refusing = found.find(
-        ({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)),
-      );
+      const refusing = found.find(({ counter, window }) => !fits(counter, window.total(nowMs, counter.windowMs)));
       if (refusing) {
         if (about) note(accountId, { ...about, rateLimitType: refusing.counter.type, at: nowMs });
       } else {

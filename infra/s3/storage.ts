@@ -202,16 +202,11 @@ async function getFile(
     answer.Body.on('data', (bytes: Buffer) => hash.update(bytes));
     await pipeline(answer.Body, createWriteStream(path), { signal });
   }
-  if (sha256 !== undefined && hash.digest('hex') !== sha256)
-    throw new Error(`${key} is not what was put there`);
+  if (sha256 !== undefined && hash.digest('hex') !== sha256) throw new Error(`${key} is not what was put there`);
   return true;
 }
 
-async function get(
-  { reader, bucket }: Bucket,
-  key: string,
-  range?: ByteRange,
-): Promise<Readable | undefined> {
+async function get({ reader, bucket }: Bucket, key: string, range?: ByteRange): Promise<Readable | undefined> {
   const part = range && `bytes=${range.start}-${range.end}`;
   const answer = await orMissing(
     reader.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...(part ? { Range: part } : {}) })),

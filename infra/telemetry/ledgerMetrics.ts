@@ -196,11 +196,7 @@ function show(gauges: LedgerGauges, { holds, jobs, topUps }: LedgerFigures): voi
   }
 }
 
-function showFees(
-  gauges: LedgerGauges,
-  { fees }: LedgerFigures,
-  payments: readonly PaymentNetworkSettings[],
-): void {
+function showFees(gauges: LedgerGauges, { fees }: LedgerFigures, payments: readonly PaymentNetworkSettings[]): void {
   for (const settings of payments.filter(({ feePayerKeyEnv }) => feePayerKeyEnv !== undefined)) {
     const spent = fees.find(({ network }) => network === settings.network)?.fees ?? '0';
     gauges.feeBudget.set({ provider: settings.network }, Number(spent) / Number(feeBudgetUnits(settings)));
@@ -209,8 +205,7 @@ function showFees(
 
 /** One without labels has no other way to be missing than to have its one value removed. */
 function hide(gauges: LedgerGauges): void {
-  const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp, feeBudget } =
-    gauges;
+  const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp, feeBudget } = gauges;
   readable.set(0);
   holds.remove();
   oldestHold.remove();

@@ -153,8 +153,7 @@ function settingsOf({ kind, attributes }: SpanStart) {
 
 /** What went wrong by its code or class; its words may be anybody's. */
 function fail(span: Span, error: unknown): void {
-  const type =
-    error instanceof FareboxError ? error.code : error instanceof Error ? error.name : typeof error;
+  const type = error instanceof FareboxError ? error.code : error instanceof Error ? error.name : typeof error;
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR });
 }

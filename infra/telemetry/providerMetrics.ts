@@ -87,10 +87,7 @@ async function read(sql: Sql): Promise<{ jobs: PlaceFigures[]; circuits: Circuit
   });
 }
 
-function show(
-  { jobs, circuit }: ProviderGauges,
-  figures: { jobs: PlaceFigures[]; circuits: Circuit[] },
-): void {
+function show({ jobs, circuit }: ProviderGauges, figures: { jobs: PlaceFigures[]; circuits: Circuit[] }): void {
   for (const { provider, running, waiting } of figures.jobs) {
     jobs.set({ provider, state: 'running' }, Number(running));
     jobs.set({ provider, state: 'waiting' }, Number(waiting));

@@ -25,9 +25,7 @@ const BASE_URL = 'https://api.anthropic.com';
 /** The next one, 2026-10-21, takes no sampling for any model; under this one the older models still do. */
 const VERSION = '2023-06-01';
 
-export function createAnthropic(
-  options: AnthropicOptions,
-): Required<Omit<TextProvider, 'embed' | 'embeddingLimits'>> {
+export function createAnthropic(options: AnthropicOptions): Required<Omit<TextProvider, 'embed' | 'embeddingLimits'>> {
   const { baseUrl = BASE_URL, apiKey, ...rest } = options;
   const http = createServiceHttp({
     ...rest,
@@ -43,19 +41,11 @@ export function createAnthropic(
   };
 }
 
-async function complete(
-  http: ServiceHttp,
-  request: ChatRequest,
-  context: TextCallContext,
-): Promise<Completion> {
+async function complete(http: ServiceHttp, request: ChatRequest, context: TextCallContext): Promise<Completion> {
   return readMessage(await jsonOf(await send(http, request, { context, stream: false })));
 }
 
-async function stream(
-  http: ServiceHttp,
-  request: ChatRequest,
-  context: TextCallContext,
-): Promise<ChatStream> {
+async function stream(http: ServiceHttp, request: ChatRequest, context: TextCallContext): Promise<ChatStream> {
   const reply = await send(http, request, { context, stream: true });
   const kind = reply.headers['content-type'] ?? '';
   if (kind.includes('event-stream')) return openChatStream(reply.body, new AnthropicFrames());

@@ -81,8 +81,7 @@ export class AnthropicFrames implements FrameReader {
     this.blocks.set(index, { type, call, written: false, text: textIn(told.thinking), signature: '' });
     if (type === 'tool_use') {
       const { id, name } = told;
-      if (typeof id !== 'string' || typeof name !== 'string')
-        throw garbageFailure('a tool call without a name');
+      if (typeof id !== 'string' || typeof name !== 'string') throw garbageFailure('a tool call without a name');
       events.push({ type: 'delta', index: 0, delta: { tool_calls: [{ index: call, id, name }] } });
     } else if (type === 'redacted_thinking') {
       const sealed = sealedThought(Number(index), textIn(told.data));

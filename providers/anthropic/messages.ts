@@ -114,8 +114,7 @@ function toBlock(part: UserPart): Fields[] {
 }
 
 function toSource({ mediaType, bytes }: MediaPart): Fields {
-  if (!IMAGES.includes(mediaType))
-    throw refusedFailure('The model takes PNG, JPEG, WebP and GIF images only.');
+  if (!IMAGES.includes(mediaType)) throw refusedFailure('The model takes PNG, JPEG, WebP and GIF images only.');
   return { type: 'base64', media_type: mediaType, data: bytes.toString('base64') };
 }
 

@@ -13,8 +13,7 @@ import { sealedThought, thinkingDetail } from './thinking.ts';
 
 export function readMessage(body: unknown): Completion {
   if (isFields(body) && body.type === 'error') throw failureOfError(body);
-  if (!isFields(body) || body.type !== 'message' || !Array.isArray(body.content))
-    throw garbageFailure('no message');
+  if (!isFields(body) || body.type !== 'message' || !Array.isArray(body.content)) throw garbageFailure('no message');
   const usage = isFields(body.usage) ? readUsage(body.usage) : undefined;
   const message = readContent(body.content);
   return {

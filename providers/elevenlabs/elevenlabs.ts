@@ -17,14 +17,7 @@ import type { ServiceAccess } from '../shared/serviceAddresses.ts';
 import { printableType } from '../shared/textFailures.ts';
 import { planAudio } from './audio.ts';
 import { outcomeOfError, replyFacts } from './errorReply.ts';
-import {
-  maxOutputBytes,
-  OUTPUT_FORMAT,
-  type Plan,
-  type PlannedCall,
-  pathVoice,
-  refuseOrder,
-} from './plannedCall.ts';
+import { maxOutputBytes, OUTPUT_FORMAT, type Plan, type PlannedCall, pathVoice, refuseOrder } from './plannedCall.ts';
 
 const BASE_URL = 'https://api.elevenlabs.io';
 /** The service converts before it answers; its own client waits as long. */
@@ -102,9 +95,7 @@ async function delivered(path: string, headers: Record<string, string>): Promise
   if (!check.ok) return unusable(`${check.detail}, declared as ${printableType(declared)}${told}`);
   const plausible = declared.startsWith('audio/') || declared === 'application/octet-stream';
   if (check.contentType !== 'audio/mpeg' || !plausible) {
-    return unusable(
-      `${check.contentType} instead of audio/mpeg, declared as ${printableType(declared)}${told}`,
-    );
+    return unusable(`${check.contentType} instead of audio/mpeg, declared as ${printableType(declared)}${told}`);
   }
   const output = { path, contentType: check.contentType, providerReference: `elevenlabs${told}` };
   return { status: 'done', output };

@@ -75,11 +75,7 @@ interface ErrorContext {
   told: string;
 }
 
-function serverError(
-  reply: WholeReply,
-  error: FalError | undefined,
-  { stage, told }: ErrorContext,
-): FailedOutcome {
+function serverError(reply: WholeReply, error: FalError | undefined, { stage, told }: ErrorContext): FailedOutcome {
   const named = error !== undefined && error.types.length > 0;
   // Of an accepted order the service repeats the error of the model, after it tried again by itself.
   if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);

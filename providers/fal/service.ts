@@ -1,10 +1,6 @@
 /** What all calls of fal have in common: its hosts, what is sent with every order, and how an order is named there. */
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
-import {
-  createServiceHttp,
-  type ServiceHttp,
-  type ServiceHttpOptions,
-} from '../../infra/http/serviceHttp.ts';
+import { createServiceHttp, type ServiceHttp, type ServiceHttpOptions } from '../../infra/http/serviceHttp.ts';
 import type { OutputSource } from '../shared/fetchOutput.ts';
 import type { ServiceAccess } from '../shared/serviceAddresses.ts';
 import type { Storage } from './upload.ts';
@@ -69,10 +65,7 @@ export function orderPath({ endpoint, requestId }: { endpoint: string; requestId
 }
 
 /** The row of the longest beginning of an endpoint id, in whole segments. */
-export function longestPrefixRow<Row>(
-  rows: Readonly<Record<string, Row>>,
-  endpoint: string,
-): Row | undefined {
+export function longestPrefixRow<Row>(rows: Readonly<Record<string, Row>>, endpoint: string): Row | undefined {
   const segments = endpoint.split('/');
   for (let count = segments.length; count > 0; count -= 1) {
     const beginning = segments.slice(0, count).join('/');

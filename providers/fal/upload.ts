@@ -5,12 +5,7 @@
  */
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
-import {
-  createServiceHttp,
-  isSuccess,
-  type ServiceHttp,
-  type WholeReply,
-} from '../../infra/http/serviceHttp.ts';
+import { createServiceHttp, isSuccess, type ServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import type { FailedOutcome, MediaFile } from '../shared/provider.ts';
 import { parseJson } from '../shared/textFailures.ts';
 import { outcomeOfError } from './errorReply.ts';
@@ -51,11 +46,7 @@ interface Upload {
 }
 
 /** Throws ServiceHttpError when the storage is not reached. */
-export async function upload(
-  storage: Storage,
-  medium: StoredMedium,
-  signal: AbortSignal,
-): Promise<UploadResult> {
+export async function upload(storage: Storage, medium: StoredMedium, signal: AbortSignal): Promise<UploadResult> {
   const inParts = medium.sizeBytes > PARTS_FROM_BYTES;
   const reply = await storage.rest.request({
     method: 'POST',
@@ -70,8 +61,7 @@ export async function upload(
   if (!isSuccess(reply)) return { ok: false, outcome: notTaken(reply) };
   const places = opened.safeParse(parseJson(reply.body)).data;
   const address = places && new URL(places.upload_url);
-  if (!places || !address || !mayGoTo(storage, address))
-    return unusable('the storage named no usable address');
+  if (!places || !address || !mayGoTo(storage, address)) return unusable('the storage named no usable address');
   const place = createServiceHttp({
     baseUrl: address.origin,
     // Only the configured address may be on a private network, never one that an answer names.
@@ -79,10 +69,7 @@ export async function upload(
     timeouts: storage.timeouts,
   });
   try {
-    const failed = await put(
-      { place, path: address.pathname, search: address.search, medium, signal },
-      inParts,
-    );
+    const failed = await put({ place, path: address.pathname, search: address.search, medium, signal }, inParts);
     return failed === undefined ? { ok: true, url: places.file_url } : failed;
   } finally {
     await place.close();

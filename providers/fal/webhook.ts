@@ -38,9 +38,7 @@ interface Keys {
 }
 
 /** `rest`: the host that publishes the keys; it needs no credential. */
-export function createWebhookCheck(
-  rest: ServiceHttp,
-): (call: Callback, signal: AbortSignal) => Promise<boolean> {
+export function createWebhookCheck(rest: ServiceHttp): (call: Callback, signal: AbortSignal) => Promise<boolean> {
   const keysNow = createKeyring(rest);
   const isFirst = createSeenCalls();
   return async ({ headers, body }, signal) => {

@@ -6,13 +6,7 @@ import { join } from 'node:path';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { FfmpegEnd } from '../../engines/media/runFfmpeg.ts';
-import type {
-  CallContext,
-  GenerationProvider,
-  Outcome,
-  VideoRequest,
-  VoiceChangeRequest,
-} from '../shared/provider.ts';
+import type { CallContext, GenerationProvider, Outcome, VideoRequest, VoiceChangeRequest } from '../shared/provider.ts';
 import { asMp3, demuxerOptions, MP3_CONTENT_TYPE } from './ffmpegOptions.ts';
 import { speak } from './speech.ts';
 import { makeVideo } from './video/localVideo.ts';
@@ -44,11 +38,7 @@ async function startVideo(tools: MediaTools, request: VideoRequest, context: Cal
     : await upscaleVideo(tools, { ...request, upscale }, context);
 }
 
-async function speakAgain(
-  tools: MediaTools,
-  request: VoiceChangeRequest,
-  context: CallContext,
-): Promise<Outcome> {
+async function speakAgain(tools: MediaTools, request: VoiceChangeRequest, context: CallContext): Promise<Outcome> {
   const voice = localVoice(request.voice);
   if (voice === undefined) {
     return { status: 'refused', reason: 'refused', message: `Unknown voice: ${request.voice}.` };

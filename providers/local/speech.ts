@@ -26,11 +26,7 @@ const NOTHING_TO_SAY = 'There is nothing in the prompt that can be spoken.';
 const MP3_KILOBITS = 96;
 const MP3_BYTES_PER_SECOND = (MP3_KILOBITS * 1_000) / 8;
 
-export async function speak(
-  tools: MediaTools,
-  request: AudioRequest,
-  context: CallContext,
-): Promise<Outcome> {
+export async function speak(tools: MediaTools, request: AudioRequest, context: CallContext): Promise<Outcome> {
   const { espeakPath } = tools;
   if (espeakPath === undefined) return unservedOutcome(request);
   const plan = planOf(request);
@@ -65,9 +61,7 @@ function shown(word: string | undefined): string {
 
 function tooLong(): Outcome {
   const minutes = MAX_SPEECH_SECONDS / 60;
-  return wrongOrder(
-    `Speaking the prompt takes longer than ${minutes} minutes: shorten it or raise the speed.`,
-  );
+  return wrongOrder(`Speaking the prompt takes longer than ${minutes} minutes: shorten it or raise the speed.`);
 }
 
 async function encode(

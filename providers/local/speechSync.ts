@@ -62,10 +62,7 @@ const ENCODINGS: Record<SpeechFormat, Encoding> = {
   pcm: { options: ['-c:a', 'pcm_s16le', '-flush_packets', '1', '-f', 's16le'], bytesPerSecond: 48_000 },
 };
 
-export function localSpeaker(
-  tools: MediaTools,
-  options = TURNS,
-): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
+export function localSpeaker(tools: MediaTools, options = TURNS): Pick<MediaProvider, 'checkSpeech' | 'speak'> {
   const turns = createSemaphore(options);
   return {
     checkSpeech: (order) => void planOf(order),
@@ -79,10 +76,7 @@ export function localSpeaker(
       const length = seconds / plan.stretch;
       const conversion = {
         ffmpegPath: tools.ffmpegPath,
-        arguments: [
-          ...fromSpeech(wavPath, plan.stretch, SAMPLES_PER_SECOND),
-          ...[...encoding.options, `file:${path}`],
-        ],
+        arguments: [...fromSpeech(wavPath, plan.stretch, SAMPLES_PER_SECOND), ...[...encoding.options, `file:${path}`]],
         timeoutMs: 30_000 + length * 500,
         maxFileBytes: Math.ceil((length + 10) * encoding.bytesPerSecond),
       };
@@ -129,11 +123,7 @@ function wrong(field: string, message: string, details?: Record<string, readonly
   });
 }
 
-async function sound(
-  { espeakPath }: MediaTools,
-  plan: SpeechPlan,
-  context: MediaCallContext,
-): Promise<string> {
+async function sound({ espeakPath }: MediaTools, plan: SpeechPlan, context: MediaCallContext): Promise<string> {
   if (espeakPath === undefined) {
     throw new UpstreamFailure({ reason: 'credential', detail: 'no speech synthesiser at this provider' });
   }
@@ -141,10 +131,7 @@ async function sound(
   if (end === 'finished') return wavPath;
   if (end !== 'too_long') throw brokenOff(end);
   const minutes = MAX_SPEECH_SECONDS / 60;
-  throw wrong(
-    'input',
-    `Speaking the text takes longer than ${minutes} minutes: shorten it or raise the speed`,
-  );
+  throw wrong('input', `Speaking the text takes longer than ${minutes} minutes: shorten it or raise the speed`);
 }
 
 interface EncodedSpeech {

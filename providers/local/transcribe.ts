@@ -10,12 +10,7 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import { HEARD_FILE, HEARD_RATE, type HeardWord } from '../../engines/speech/runPocketsphinx.ts';
 import { createSemaphore } from '../../infra/semaphore.ts';
 import { tooBusy } from '../../infra/tooBusy.ts';
-import type {
-  MediaCallContext,
-  MediaProvider,
-  Transcript,
-  TranscriptionOrder,
-} from '../shared/mediaProvider.ts';
+import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../shared/mediaProvider.ts';
 import { demuxerOptions } from './ffmpegOptions.ts';
 
 /** It takes a quarter of a recording's length on a free core, and the client waits. */
@@ -29,9 +24,7 @@ const busy = tooBusy('recordings are being transcribed', 10);
 const SEGMENT_PAUSE_SECONDS = 0.5;
 const MAX_SEGMENT_SECONDS = 20;
 
-export function localTranscriber(
-  tools: MediaTools,
-): Pick<MediaProvider, 'checkTranscription' | 'transcribe'> {
+export function localTranscriber(tools: MediaTools): Pick<MediaProvider, 'checkTranscription' | 'transcribe'> {
   const turns = createSemaphore(TURNS);
   return {
     checkTranscription: checkOrder,

@@ -87,10 +87,7 @@ async function describeAll(service: ServiceHttp, listed: readonly ListedModel[],
 }
 
 /** The object that it answers with status 200; undefined for whatever else happens. */
-async function ask(
-  service: ServiceHttp,
-  call: Parameters<ServiceHttp['request']>[0],
-): Promise<Fields | undefined> {
+async function ask(service: ServiceHttp, call: Parameters<ServiceHttp['request']>[0]): Promise<Fields | undefined> {
   try {
     const { status, body } = await service.request(call);
     const json = status === 200 ? parseJson(body) : undefined;

@@ -46,14 +46,8 @@ export function toModel({ name, modifiedAt, shown }: DescribedModel): TextModel 
   };
 }
 
-function baseOf(
-  name: string,
-  modifiedAt: unknown,
-  { parameter_size: size, quantization_level: level }: Fields,
-) {
-  const facts = [oneLine(size) && `${oneLine(size)} parameters`, oneLine(level)].filter(
-    (fact) => fact !== '',
-  );
+function baseOf(name: string, modifiedAt: unknown, { parameter_size: size, quantization_level: level }: Fields) {
+  const facts = [oneLine(size) && `${oneLine(size)} parameters`, oneLine(level)].filter((fact) => fact !== '');
   return {
     ...{ id: name, provider: 'ollama', upstreamModel: name, privacy: 'private', name },
     description: ['A model of the Ollama that serves here', ...facts].join(', '),

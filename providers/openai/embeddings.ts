@@ -24,8 +24,7 @@ export async function readEmbeddings(body: unknown, request: EmbeddingRequest): 
   if (error !== undefined) throw failureOfError(error);
   if (!isFields(body) || !Array.isArray(body.data)) throw garbageFailure('no embeddings');
   const wanted = request.inputs.length;
-  if (body.data.length !== wanted)
-    throw garbageFailure(`${body.data.length} embeddings for ${wanted} inputs`);
+  if (body.data.length !== wanted) throw garbageFailure(`${body.data.length} embeddings for ${wanted} inputs`);
   const endTurn = createTurnLimit();
   const vectors = new Array<Float32Array | undefined>(wanted);
   for (const [position, entry] of body.data.entries()) {
@@ -45,8 +44,7 @@ export async function readEmbeddings(body: unknown, request: EmbeddingRequest): 
 
 function toVector(embedding: unknown): Float32Array {
   const vector = typeof embedding === 'string' ? fromBase64(embedding) : fromNumbers(embedding);
-  if (vector.length === 0 || !vector.every(Number.isFinite))
-    throw garbageFailure('an embedding that is no vector');
+  if (vector.length === 0 || !vector.every(Number.isFinite)) throw garbageFailure('an embedding that is no vector');
   return vector;
 }
 

@@ -105,7 +105,5 @@ function resetOf(headers: Readonly<Record<string, string>>): number | undefined 
 function durationMs(text: string | undefined): number | undefined {
   if (text === undefined || !/^(\d{1,9}(\.\d{1,9})?(ms|s|m|h))+$/.test(text)) return undefined;
   const parts = text.matchAll(/([\d.]+)(ms|s|m|h)/g);
-  return Math.ceil(
-    [...parts].reduce((sum, [, size, unit]) => sum + Number(size) * (UNIT_MS[unit ?? ''] ?? 0), 0),
-  );
+  return Math.ceil([...parts].reduce((sum, [, size, unit]) => sum + Number(size) * (UNIT_MS[unit ?? ''] ?? 0), 0));
 }

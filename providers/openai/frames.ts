@@ -133,8 +133,7 @@ function toCallDelta(told: unknown, calls: Call[]): ToolCallDelta {
   const known = calls[at];
   const given = argumentsOf(named.arguments);
   const more = given === undefined || given === '' ? {} : { arguments: given };
-  const begins =
-    known === undefined || (id !== undefined && id !== known.id && typeof named.name === 'string');
+  const begins = known === undefined || (id !== undefined && id !== known.id && typeof named.name === 'string');
   if (!begins) return { index: at, ...more };
   if (typeof named.name !== 'string' || named.name === '') throw garbageFailure('a tool call without a name');
   const call: Call = { place, id: id ?? newCallId() };

@@ -60,20 +60,12 @@ interface OpenAiService {
   dialect: Dialect;
 }
 
-async function complete(
-  service: OpenAiService,
-  request: ChatRequest,
-  context: TextCallContext,
-): Promise<Completion> {
+async function complete(service: OpenAiService, request: ChatRequest, context: TextCallContext): Promise<Completion> {
   const reply = await chat(service, toChatBody(request, service.dialect, false), { request, context });
   return readCompletion(await jsonOf(reply), request.n);
 }
 
-async function stream(
-  service: OpenAiService,
-  request: ChatRequest,
-  context: TextCallContext,
-): Promise<ChatStream> {
+async function stream(service: OpenAiService, request: ChatRequest, context: TextCallContext): Promise<ChatStream> {
   const reply = await chat(service, toChatBody(request, service.dialect, true), { request, context });
   const kind = reply.headers['content-type'] ?? '';
   if (kind.includes('json')) return toChatStream(readCompletion(await jsonOf(reply), request.n));
@@ -84,11 +76,7 @@ async function stream(
   return openChatStream(reply.body, new OpenAiFrames(request.n));
 }
 
-async function embed(
-  service: OpenAiService,
-  request: EmbeddingRequest,
-  context: TextCallContext,
-): Promise<Embeddings> {
+async function embed(service: OpenAiService, request: EmbeddingRequest, context: TextCallContext): Promise<Embeddings> {
   const json = toEmbeddingBody(request, service.dialect);
   const reply = await service.http.post({ path: '/embeddings', json, signal: context.signal });
   await checkStatus(reply);
@@ -100,11 +88,7 @@ interface Chat {
   context: TextCallContext;
 }
 
-async function chat(
-  { http }: OpenAiService,
-  json: unknown,
-  { request, context }: Chat,
-): Promise<ServiceReply> {
+async function chat({ http }: OpenAiService, json: unknown, { request, context }: Chat): Promise<ServiceReply> {
   const { e2eeHeaders: foreignHeaders } = request;
   const { signal } = context;
   const reply = await http.post({ path: '/chat/completions', json, foreignHeaders, signal });

@@ -17,8 +17,7 @@ import { errorIn, failureOfError } from './errorReply.ts';
 export function readCompletion(body: unknown, n: number): Completion {
   const error = errorIn(body);
   if (error !== undefined) throw failureOfError(error);
-  if (!isFields(body) || !Array.isArray(body.choices) || body.choices.length === 0)
-    throw garbageFailure('no choices');
+  if (!isFields(body) || !Array.isArray(body.choices) || body.choices.length === 0) throw garbageFailure('no choices');
   const choices = body.choices.slice(0, n).map(readChoice);
   if (new Set(choices.map(({ index }) => index)).size !== choices.length)
     throw garbageFailure('two choices of one index');
@@ -52,9 +51,7 @@ function readMessage(message: Fields): AssistantMessage {
     content: textOf(message.content) ?? (typeof message.refusal === 'string' ? message.refusal : null),
     ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
     ...(details === undefined ? {} : { reasoning_details: details }),
-    ...(typeof message.thought_signature === 'string'
-      ? { thought_signature: message.thought_signature }
-      : {}),
+    ...(typeof message.thought_signature === 'string' ? { thought_signature: message.thought_signature } : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }

@@ -20,9 +20,7 @@ export const openAiSettings = strictObject({
   reasoningBeside: z
     .boolean()
     .exactOptional()
-    .describe(
-      'It counts reasoning beside the limit of an answer, so that is held for too. Default: for xAI.',
-    ),
+    .describe('It counts reasoning beside the limit of an answer, so that is held for too. Default: for xAI.'),
   showsReasoning: z
     .boolean()
     .exactOptional()

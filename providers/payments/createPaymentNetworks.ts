@@ -13,10 +13,7 @@ export interface PaymentConfiguration {
   secret(name: string): string | undefined;
 }
 
-type Opener = (
-  settings: PaymentNetworkSettings,
-  tools: Pick<PaymentConfiguration, 'secret'>,
-) => PaymentNetwork;
+type Opener = (settings: PaymentNetworkSettings, tools: Pick<PaymentConfiguration, 'secret'>) => PaymentNetwork;
 
 const OPENERS: Record<WalletFamily, Opener> = {
   evm: createEvmPayments,
@@ -24,10 +21,7 @@ const OPENERS: Record<WalletFamily, Opener> = {
 };
 
 /** By CAIP-2 name, in the order of the configuration; empty when nobody can pay. */
-export function createPaymentNetworks({
-  x402,
-  secret,
-}: PaymentConfiguration): ReadonlyMap<string, PaymentNetwork> {
+export function createPaymentNetworks({ x402, secret }: PaymentConfiguration): ReadonlyMap<string, PaymentNetwork> {
   return new Map(
     x402.networks.map((settings) => {
       const open = OPENERS[settings.family];

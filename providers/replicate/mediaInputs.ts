@@ -31,9 +31,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 export type SentMedium = Pick<MediaFile, 'role' | 'path' | 'contentType' | 'sizeBytes'>;
 
 /** Either every medium has an address, or the order ends with an outcome. */
-export type Addresses =
-  | { ok: true; of: ReadonlyMap<SentMedium, string> }
-  | { ok: false; outcome: FailedOutcome };
+export type Addresses = { ok: true; of: ReadonlyMap<SentMedium, string> } | { ok: false; outcome: FailedOutcome };
 
 export async function addressMedia(
   api: ServiceHttp,
@@ -67,9 +65,7 @@ export function withAddresses(input: unknown, addresses: ReadonlyMap<SentMedium,
   const address = addresses.get(input as SentMedium);
   if (address !== undefined) return address;
   if (Array.isArray(input)) return input.map((each) => withAddresses(each, addresses));
-  return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [name, withAddresses(value, addresses)]),
-  );
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, withAddresses(value, addresses)]));
 }
 
 async function dataUrl({ path, contentType }: SentMedium): Promise<string> {
@@ -93,9 +89,7 @@ async function upload(
     });
     if (!isSuccess(reply)) return lostIsHarmless(outcomeOfSubmission(reply));
     const parsed = uploaded.safeParse(parseJson(reply.body));
-    return parsed.success
-      ? parsed.data.urls.get
-      : failedOutcome('the upload was answered without an address');
+    return parsed.success ? parsed.data.urls.get : failedOutcome('the upload was answered without an address');
   } catch (error) {
     if (!(error instanceof ServiceHttpError)) throw error;
     return { status: 'busy', reason: 'overloaded', detail: `the upload: ${error.message}` };

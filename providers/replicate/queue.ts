@@ -5,13 +5,7 @@
 import { isSuccess } from '../../infra/http/serviceHttp.ts';
 import type { ServiceQueue } from '../shared/waitFor.ts';
 import { outcomeOfQuestion, outcomeOfSubmission } from './errorReply.ts';
-import {
-  endedBeforeStart,
-  type Prediction,
-  type PredictionTicket,
-  readPrediction,
-  stateOf,
-} from './prediction.ts';
+import { endedBeforeStart, type Prediction, type PredictionTicket, readPrediction, stateOf } from './prediction.ts';
 import type { ReplicateService } from './service.ts';
 
 export interface PredictionOrder {

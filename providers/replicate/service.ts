@@ -40,9 +40,7 @@ export function openReplicate(options: ReplicateAccess, deadlineMs: number): Rep
 }
 
 /** Where an order of this model is handed in, and what of the model its body says; undefined when it is no name of one. */
-export function orderAddress(
-  upstreamModel: string,
-): { model: string; path: string; version?: string } | undefined {
+export function orderAddress(upstreamModel: string): { model: string; path: string; version?: string } | undefined {
   const [, model, version] = MODEL.exec(upstreamModel) ?? [];
   if (model === undefined) return undefined;
   if (version === undefined) return { model, path: `/v1/models/${model}/predictions` };

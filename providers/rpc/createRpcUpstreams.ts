@@ -8,13 +8,7 @@ import { knowsTransaction } from './knowsTransaction.ts';
 import { openNodeClient } from './nodeClient.ts';
 import { type FleetCall, RpcFleet } from './rpcFleet.ts';
 import { type NodeAttempt, RpcNode } from './rpcNode.ts';
-import {
-  MAX_WHOLE_BYTES,
-  type RpcOutcome,
-  type RpcStream,
-  type RpcTools,
-  type RpcUpstreams,
-} from './rpcUpstreams.ts';
+import { MAX_WHOLE_BYTES, type RpcOutcome, type RpcStream, type RpcTools, type RpcUpstreams } from './rpcUpstreams.ts';
 
 export interface RpcConfiguration {
   rpc: RpcSettings;
@@ -118,8 +112,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   // All of it to one node, which then speaks of one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
-  if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls))
-    return (await fleet.read(together)).outcomes;
+  if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls)) return (await fleet.read(together)).outcomes;
   // Each part listens; they are at most as many as the calls.
   setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);

@@ -99,8 +99,7 @@ export function watchHeights(options: HeightsOptions): Heights {
 
   const unfit = (node: RpcNode) => {
     if (chain !== undefined && (node.chain ?? chain) !== chain) return 'foreign';
-    const lags =
-      best !== undefined && node.height !== undefined && best - node.height > FAMILIES[family].tolerated;
+    const lags = best !== undefined && node.height !== undefined && best - node.height > FAMILIES[family].tolerated;
     return lags ? 'lagging' : undefined;
   };
 

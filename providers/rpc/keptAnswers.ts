@@ -27,17 +27,12 @@ export class KeptAnswers {
   }
 
   /** Asks only for what is not kept, and keeps what can be. */
-  async orAsk(
-    fleet: RpcFleet,
-    calls: RpcCalls,
-    ask: (rest: RpcCalls) => Promise<RpcOutcome[]>,
-  ): Promise<RpcOutcome[]> {
+  async orAsk(fleet: RpcFleet, calls: RpcCalls, ask: (rest: RpcCalls) => Promise<RpcOutcome[]>): Promise<RpcOutcome[]> {
     const places = placesOf(fleet, calls);
     if (places === undefined) return await ask(calls);
     const outcomes = await this.#find(fleet, places);
     const open = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
-    const answered =
-      open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
+    const answered = open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
     for (const [at, index] of open.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
       outcomes[index] = outcome;

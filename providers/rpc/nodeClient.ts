@@ -11,10 +11,7 @@ export interface NodeClient {
   readonly weight: number;
   /** Texts that must not be read by anybody. */
   readonly secrets: readonly string[];
-  post(
-    question: Buffer,
-    options: { signal: AbortSignal; maxBytes: number; once: boolean },
-  ): Promise<ServiceReply>;
+  post(question: Buffer, options: { signal: AbortSignal; maxBytes: number; once: boolean }): Promise<ServiceReply>;
   /** The connection is read only as fast as the body's reader goes. */
   stream(question: Buffer, options: { signal: AbortSignal; maxBytes: number }): Promise<ServiceReply>;
   close(): Promise<void>;
@@ -34,13 +31,7 @@ const TIMEOUTS: ProviderTimeouts = { connectMs: 3_000, firstByteMs: 30_000, idle
 const MIN_SECRET = 12;
 const IDENTITY = { 'accept-encoding': 'identity' };
 
-export function openNodeClient({
-  network,
-  index,
-  endpoint,
-  settings,
-  apiKey,
-}: NodeClientOptions): NodeClient {
+export function openNodeClient({ network, index, endpoint, settings, apiKey }: NodeClientOptions): NodeClient {
   const { url: written, weight = 1 } = typeof endpoint === 'string' ? { url: endpoint } : endpoint;
   const inUrl = written.includes('{key}');
   const url = new URL(written.replaceAll('{key}', encodeURIComponent(apiKey ?? '')));
@@ -62,8 +53,7 @@ export function openNodeClient({
     name: `${index} ${url.host}`,
     weight,
     secrets: secretsOf(url, apiKey),
-    post: (question, { once, ...call }) =>
-      (once ? writes : reads).post({ path, ...query, text: question, ...call }),
+    post: (question, { once, ...call }) => (once ? writes : reads).post({ path, ...query, text: question, ...call }),
     stream: (question, call) => streams.post({ path: `${path}${url.search}`, text: question, ...call }),
     close: async () => {
       await Promise.all([streams.destroy(), reads.destroy(), writes.destroy()]);
@@ -72,9 +62,7 @@ export function openNodeClient({
 }
 
 function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined): string[] {
-  const parts = [...pathname.split('/'), ...searchParams.values()].filter(
-    (part) => part.length >= MIN_SECRET,
-  );
+  const parts = [...pathname.split('/'), ...searchParams.values()].filter((part) => part.length >= MIN_SECRET);
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }
 

@@ -150,12 +150,7 @@ function errorOf({ asked, json, answers }: ReadAnswers, position: number, answer
 /** As JSON-RPC 2.0 has it, and clients read it. */
 function isRpcError(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
-  return (
-    'code' in error &&
-    typeof error.code === 'number' &&
-    'message' in error &&
-    typeof error.message === 'string'
-  );
+  return 'code' in error && typeof error.code === 'number' && 'message' in error && typeof error.message === 'string';
 }
 
 function ofWholeBatch(reading: ReadAnswers): RpcOutcome {

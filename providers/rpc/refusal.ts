@@ -34,10 +34,7 @@ function refusalOf(status: number): RpcOutcome {
 }
 
 /** Undefined: no JSON-RPC error for each call. */
-async function toldBy(
-  asked: NodeQuestions,
-  { headers, body }: ServiceReply,
-): Promise<RpcOutcome[] | undefined> {
+async function toldBy(asked: NodeQuestions, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
   for await (const piece of plainPieces(body, headers['content-encoding'], MAX_BYTES)) {

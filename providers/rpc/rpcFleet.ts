@@ -185,8 +185,7 @@ export class RpcFleet {
       ms: Math.min(wanted, MAX_LIGHT_MS, (until - this.now()) / 2),
       // Several can go on in parts, also at the same node.
       isOver: () =>
-        calls.length > 1 ||
-        (progress.attempts < MAX_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
+        calls.length > 1 || (progress.attempts < MAX_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
     };
   }
 

@@ -174,9 +174,7 @@ export class RpcNode {
       return refused;
     }
     const answer = new StreamedAnswer(reply, firstId);
-    return (await answer.begins())
-      ? answer
-      : { outcomes: readOutcomes(asked, answer.body(), answer.answers) };
+    return (await answer.begins()) ? answer : { outcomes: readOutcomes(asked, answer.body(), answer.answers) };
   }
 
   /** What an answer says of the node. */

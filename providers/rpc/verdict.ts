@@ -42,8 +42,7 @@ export function failureOf(error: unknown): RpcOutcome {
 export function verdictOf(calls: RpcCalls, answered: NodeReply): Verdict {
   const { outcomes, stopped } = answered;
   if (stopped) return { outcome: 'stopped' };
-  const worst =
-    outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
+  const worst = outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind !== 'result');
   if (worst === undefined) return { outcome: 'answered' };
   const light = !hasHeavyCall(calls);
   switch (worst.kind) {

@@ -17,9 +17,7 @@ const answer = z.object({
   type: z.literal('search'),
   web: z
     .object({
-      results: z.array(
-        z.object({ title: text, url: z.string(), description: text, page_age: text, age: text }),
-      ),
+      results: z.array(z.object({ title: text, url: z.string(), description: text, page_age: text, age: text })),
     })
     .nullish(),
 });
@@ -52,8 +50,7 @@ export function createBrave(options: ServiceAccess): SearchProvider {
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
-const CREDENTIAL_CODE =
-  /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
+const CREDENTIAL_CODE = /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
 const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
 
 /** What an error reply means. A wrong key is a 422 like a wrong query: only the code tells them apart. */

@@ -45,15 +45,7 @@ interface EngineApi<Answer extends z.ZodType> {
 
 /** Throws the signal's reason when the caller gave up. */
 export function createSearchEngine<Answer extends z.ZodType>(api: EngineApi<Answer>): SearchProvider {
-  const {
-    http: engine,
-    path,
-    maxResults = Number.POSITIVE_INFINITY,
-    queryOf,
-    answer,
-    resultsOf,
-    failureOf,
-  } = api;
+  const { http: engine, path, maxResults = Number.POSITIVE_INFINITY, queryOf, answer, resultsOf, failureOf } = api;
   return {
     async search(query, { limit, signal }) {
       const count = Math.min(limit, maxResults);

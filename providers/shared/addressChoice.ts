@@ -198,10 +198,7 @@ function pick<Provider, Name extends string>(
 }
 
 /** Every address rests: the soonest one says for how long. */
-function nobody<Provider, Name extends string>({
-  entries,
-  now,
-}: AddressPool<Provider, Name>): UpstreamFailure {
+function nobody<Provider, Name extends string>({ entries, now }: AddressPool<Provider, Name>): UpstreamFailure {
   const nowMs = now();
   const limited = entries.every(({ health }) => health.state(nowMs) === 'limited');
   const readyAt = Math.min(...entries.map(({ health }) => health.readyAt(nowMs)));

@@ -50,12 +50,7 @@ export class AddressHealth {
 
   /** When it may be asked again. */
   readyAt(nowMs: number): number {
-    return Math.max(
-      nowMs,
-      this.limitedUntil,
-      this.openUntil ?? 0,
-      this.openUntil === undefined ? 0 : this.trialUntil,
-    );
+    return Math.max(nowMs, this.limitedUntil, this.openUntil ?? 0, this.openUntil === undefined ? 0 : this.trialUntil);
   }
 
   /** Of a half-open address one request at a time finds out. */

@@ -20,8 +20,7 @@ export function checkAudioFile(path: string): Promise<FileCheck<AudioContentType
     if (sizeBytes === 0) return { ok: false, detail: 'the output is empty' };
     const contentType = audioContentType(head);
     if (contentType === undefined) return { ok: false, detail: 'the output is not audio' };
-    if (contentType === 'audio/wav' && isCut(head, sizeBytes))
-      return { ok: false, detail: 'the output is cut off' };
+    if (contentType === 'audio/wav' && isCut(head, sizeBytes)) return { ok: false, detail: 'the output is cut off' };
     return { ok: true, contentType, sizeBytes };
   });
 }

@@ -80,8 +80,7 @@ export class EventStreamParser {
   }
 
   private checkLength(text: string): void {
-    if (text.length > this.mostCharacters)
-      throw new FrameTooLong(`more than ${this.mostCharacters} characters`);
+    if (text.length > this.mostCharacters) throw new FrameTooLong(`more than ${this.mostCharacters} characters`);
   }
 }
 

@@ -29,11 +29,7 @@ export type FetchedOutput =
   /** `unknown`: ask for the order again later; `refused`: this address will never give a usable output. */
   | { ok: false; outcome: FailedOutcome };
 
-export async function fetchOutput(
-  source: OutputSource,
-  url: string,
-  fetching: FetchOptions,
-): Promise<FetchedOutput> {
+export async function fetchOutput(source: OutputSource, url: string, fetching: FetchOptions): Promise<FetchedOutput> {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const own = address?.origin === new URL(source.baseUrl).origin;
   try {
@@ -52,11 +48,7 @@ interface FetchOptions {
   context: Pick<CallContext, 'signal'>;
 }
 
-async function fromService(
-  http: ServiceHttp,
-  address: URL,
-  { target, context }: FetchOptions,
-): Promise<FetchedOutput> {
+async function fromService(http: ServiceHttp, address: URL, { target, context }: FetchOptions): Promise<FetchedOutput> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(target.timeoutMs)]);
   const call = { method: 'GET', path: address.pathname, query: queryOf(address), signal } as const;
   const reply = await http.download(call, target);

@@ -27,10 +27,7 @@ export function sizeOfRatio(ratio: number, tier: string | undefined): PixelSize 
 }
 
 /** The one of the list that is the least different, in whichever direction; the list is not empty. */
-export function nearestRatio<Ratio extends string>(
-  size: PixelSize,
-  ratios: readonly [Ratio, ...Ratio[]],
-): Ratio {
+export function nearestRatio<Ratio extends string>(size: PixelSize, ratios: readonly [Ratio, ...Ratio[]]): Ratio {
   const wanted = Math.log(size.width / size.height);
   const distance = (ratio: string) => Math.abs(Math.log(ratioOf(ratio) ?? Number.MAX_VALUE) - wanted);
   return ratios.reduce((best, each) => (distance(each) < distance(best) ? each : best), ratios[0]);

@@ -39,8 +39,7 @@ async function fetchImage(
   const path = join(context.workFolder, name);
   const head = await fetchTo(source, { url, path, ...LIMITS.image }, context);
   const contentType = sniffImage(head);
-  if (contentType === undefined || !PICTURES.has(contentType))
-    throw garbageFailure('the output is no picture');
+  if (contentType === undefined || !PICTURES.has(contentType)) throw garbageFailure('the output is no picture');
   return { path, contentType };
 }
 
@@ -140,7 +139,6 @@ export async function orderedPictures<Picture>(
     throw new UpstreamFailure({ reason: 'refused', detail: 'not ordered: style references', message });
   }
   const pictures = (await allOrFirstFailure(works(), signal)).flat();
-  if (pictures.length < count)
-    throw garbageFailure(`${pictures.length} pictures where ${count} were ordered`);
+  if (pictures.length < count) throw garbageFailure(`${pictures.length} pictures where ${count} were ordered`);
   return pictures.slice(0, count);
 }

@@ -77,10 +77,7 @@ export type Outcome =
 export type FailedOutcome = Extract<Outcome, { status: 'refused' | 'busy' | 'unknown' }>;
 
 /** `failed`: also of an answer that cannot be an output. */
-export type RefusalReason = Extract<
-  UpstreamFailureReason,
-  'refused' | 'content_policy' | 'failed' | 'credential'
->;
+export type RefusalReason = Extract<UpstreamFailureReason, 'refused' | 'content_policy' | 'failed' | 'credential'>;
 
 export interface CallContext {
   /** A private folder for this call; deleted by the caller afterwards. */

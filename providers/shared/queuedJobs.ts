@@ -67,9 +67,7 @@ export function outcomeOfLostOrder(error: unknown): FailedOutcome {
   if (!(error instanceof ServiceHttpError)) throw error;
   const { message: detail, sent } = error;
   // Refused, unresolvable, no TLS: nothing was accepted.
-  return sent === 'not_sent'
-    ? { status: 'busy', reason: 'overloaded', detail }
-    : { status: 'unknown', detail };
+  return sent === 'not_sent' ? { status: 'busy', reason: 'overloaded', detail } : { status: 'unknown', detail };
 }
 
 /** Of a question about an order: it is asked again later. */

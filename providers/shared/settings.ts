@@ -1,13 +1,7 @@
 /** Building blocks for the settings of a kind of provider. */
 import { z } from 'zod';
 import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
-import {
-  count,
-  environmentName,
-  serviceUrl,
-  strictObject,
-  timeouts,
-} from '../../infra/config/schema/primitives.ts';
+import { count, environmentName, serviceUrl, strictObject, timeouts } from '../../infra/config/schema/primitives.ts';
 
 /** A service with one address. */
 export const service = {

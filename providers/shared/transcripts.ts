@@ -54,8 +54,7 @@ export function readTranscript(
   return {
     text: text.trim(),
     ...(timestamps && segments.length > 0 && { segments }),
-    ...(timestamps &&
-      words.length > 0 && { words: words.map(({ text: word, start, end }) => ({ word, start, end })) }),
+    ...(timestamps && words.length > 0 && { words: words.map(({ text: word, start, end }) => ({ word, start, end })) }),
   };
 }
 

@@ -1,10 +1,5 @@
 /** Several addresses of one service as one provider: it offers the calls that all of them offer. */
-import {
-  type AddressChoice,
-  type CallOutcome,
-  type ChoiceOptions,
-  createAddressChoice,
-} from './addressChoice.ts';
+import { type AddressChoice, type CallOutcome, type ChoiceOptions, createAddressChoice } from './addressChoice.ts';
 import type { AddressState } from './addressHealth.ts';
 import type { MediaProvider, Speech } from './mediaProvider.ts';
 import type { TextProvider } from './textProvider.ts';
@@ -15,15 +10,7 @@ type TextCallName = (typeof TEXT_CALLS)[number];
 export type TextOutcome = CallOutcome<TextCallName>;
 export type UpstreamsOptions = ChoiceOptions<TextProvider, TextCallName>;
 
-const MEDIA_CALLS = [
-  'makeImages',
-  'editImage',
-  'cutOut',
-  'enlarge',
-  'transcribe',
-  'speak',
-  'cloneVoice',
-] as const;
+const MEDIA_CALLS = ['makeImages', 'editImage', 'cutOut', 'enlarge', 'transcribe', 'speak', 'cloneVoice'] as const;
 export type MediaCallName = (typeof MEDIA_CALLS)[number];
 export type MediaOutcome = CallOutcome<MediaCallName>;
 

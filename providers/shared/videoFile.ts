@@ -55,10 +55,7 @@ async function isWhole(file: FileHandle, sizeBytes: number): Promise<boolean> {
   return indexed && offset === sizeBytes;
 }
 
-async function boxAt(
-  file: FileHandle,
-  offset: number,
-): Promise<{ type: string; sizeBytes: number } | undefined> {
+async function boxAt(file: FileHandle, offset: number): Promise<{ type: string; sizeBytes: number } | undefined> {
   const head = Buffer.alloc(BOX_HEAD_BYTES);
   const { bytesRead } = await file.read(head, 0, BOX_HEAD_BYTES, offset);
   if (bytesRead < 8) return undefined;

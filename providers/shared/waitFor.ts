@@ -7,12 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { rejectOnAbort } from '../../infra/rejectOnAbort.ts';
-import {
-  abandonedFailure,
-  asMediaFailure,
-  failureOfOutcome,
-  translateMediaFailures,
-} from './mediaFailures.ts';
+import { abandonedFailure, asMediaFailure, failureOfOutcome, translateMediaFailures } from './mediaFailures.ts';
 import type { FailedOutcome } from './provider.ts';
 import { lostFailure } from './textFailures.ts';
 
@@ -108,8 +103,7 @@ async function cancel<Ticket, Result>(
   queue: Pick<ServiceQueue<never, Ticket, Result>, 'cancel'>,
   state: TakenOrder<Ticket, Result>,
 ): Promise<void> {
-  if (state.status === 'running')
-    await queue.cancel(state.ticket, AbortSignal.timeout(CANCEL_MS)).catch(ignore);
+  if (state.status === 'running') await queue.cancel(state.ticket, AbortSignal.timeout(CANCEL_MS)).catch(ignore);
 }
 
 /** The service's own word that it ended is the only one. */

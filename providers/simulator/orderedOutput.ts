@@ -4,13 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toEven } from '../local/video/frames.ts';
 import { type PixelSize, ratioOf } from '../shared/imageSizes.ts';
-import type {
-  AudioRequest,
-  GenerationOutput,
-  GenerationRequest,
-  MediaFile,
-  VideoRequest,
-} from '../shared/provider.ts';
+import type { AudioRequest, GenerationOutput, GenerationRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 import { writeMelody, writeTone } from './sounds.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';
 

@@ -51,11 +51,7 @@ export function createSimulator(
   };
 }
 
-async function submit(
-  service: SimulatorService,
-  request: GenerationRequest,
-  context: CallContext,
-): Promise<Outcome> {
+async function submit(service: SimulatorService, request: GenerationRequest, context: CallContext): Promise<Outcome> {
   const { orders, settings } = service;
   const { upstreamModel: model, reference } = request;
   const output = orderedOutput(request);
@@ -78,11 +74,7 @@ async function submit(
 }
 
 /** A service without a queue keeps the caller on the line for as long as it works. */
-async function untilDone(
-  service: SimulatorService,
-  behaviour: SimulatorBehaviour,
-  step: OrderStep,
-): Promise<Outcome> {
+async function untilDone(service: SimulatorService, behaviour: SimulatorBehaviour, step: OrderStep): Promise<Outcome> {
   const { signal } = step.context;
   while (!signal.aborted) {
     const outcome = await progress(service, behaviour, step);
@@ -93,11 +85,7 @@ async function untilDone(
   return { status: 'unknown', detail: 'simulated: the call was given up before its answer' };
 }
 
-async function poll(
-  service: SimulatorService,
-  order: SimulatedOrder,
-  context: CallContext,
-): Promise<Outcome> {
+async function poll(service: SimulatorService, order: SimulatedOrder, context: CallContext): Promise<Outcome> {
   const behaviour = behaviourOf(service.settings, order.model);
   const fault = await applyFault(service.orders, behaviour, { model: order.model, stage: 'poll' });
   const answer = await endFaultyCall(fault, context);
@@ -127,11 +115,7 @@ interface OrderStep {
 }
 
 /** Running until the time has come, then the configured end. */
-async function progress(
-  service: SimulatorService,
-  behaviour: SimulatorBehaviour,
-  step: OrderStep,
-): Promise<Outcome> {
+async function progress(service: SimulatorService, behaviour: SimulatorBehaviour, step: OrderStep): Promise<Outcome> {
   const { order } = step;
   const operation = step.operation ?? toOperation(order);
   const leftMs = order.readyAtMs - Date.now();

@@ -36,8 +36,7 @@ interface Sound {
 export async function writeTone(path: string, tone: Sound & { voice: string; seed: number }): Promise<void> {
   const { samplesPerSecond, amplitude } = TONE;
   // A whole number of hertz, so that one second of samples can be repeated without a click.
-  const hertz =
-    150 + (createHash('sha256').update(`${tone.voice}\n${tone.seed}`).digest().readUInt16BE(0) % 650);
+  const hertz = 150 + (createHash('sha256').update(`${tone.voice}\n${tone.seed}`).digest().readUInt16BE(0) % 650);
   const second = samplesOf(samplesPerSecond, (index) => {
     return amplitude * Math.sin((2 * Math.PI * hertz * index) / samplesPerSecond);
   });

@@ -24,8 +24,7 @@ export function createTestCards(work: ImageWork): MediaProvider {
   return {
     async makeImages(order, context) {
       const made: MadeImage[] = [];
-      for (let index = 0; index < order.count; index += 1)
-        made.push(await draw(work, { order, index }, context));
+      for (let index = 0; index < order.count; index += 1) made.push(await draw(work, { order, index }, context));
       return made;
     },
   };

@@ -123,11 +123,7 @@ describe('a file', () => {
     ['with a video track', () => madeByFfmpeg([...picture, ...sine, '-shortest', '-c:v', 'mpeg4'], 'mp4')],
     ['without an audio track', () => madeByFfmpeg([...picture, '-c:v', 'mpeg4'], 'mp4')],
     ['that stops a parser', () => asfLoop()],
-    [
-      'that is longer than the model takes',
-      () => toneWav(601),
-      { status: 422, body: { error: expect.any(String) } },
-    ],
+    ['that is longer than the model takes', () => toneWav(601), { status: 422, body: { error: expect.any(String) } }],
   ];
   it.each(files)('%s is refused', async (_name, make, expected = invalid) => {
     const source = await make();
@@ -198,21 +194,14 @@ describe('a URL', () => {
   });
 
   it('of another scheme, or that is none, is refused', async () => {
-    for (const { url, status } of await answersTo(OTHER_SCHEMES))
-      expect({ url, status }).toEqual({ url, status: 400 });
+    for (const { url, status } of await answersTo(OTHER_SCHEMES)) expect({ url, status }).toEqual({ url, status: 400 });
   });
 
   it('that redirects inside, for ever, or nowhere gets the same answer', async () => {
     const redirects = [301, 302, 303, 307, 308].flatMap((status) =>
       ports().map((port) => `http://${fileHost}/redirect?status=${status}&to=http://127.0.0.1:${port}/`),
     );
-    const others = [
-      '/redirect?status=302&to=/redirect?status=302',
-      '/missing',
-      '/refused',
-      '/cut',
-      '/late-page',
-    ];
+    const others = ['/redirect?status=302&to=/redirect?status=302', '/missing', '/refused', '/cut', '/late-page'];
     const urls = [...redirects, ...others.map((path) => `http://${fileHost}${path}`), 'http://127.0.0.1:1/'];
     for (const { url, status, body } of await answersTo(urls)) {
       if (url.endsWith('/late-page')) expect({ url, status }).toEqual({ url, status: 400 });

@@ -13,27 +13,9 @@ import { originals } from '../fixtures/badImages/originals.ts';
 import { badImages } from '../fixtures/badImages.ts';
 import { MAX_TURN_MS } from '../harness/stall.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
-import {
-  addresses,
-  BASE64,
-  BOUNDS,
-  CUTOUT,
-  EDIT,
-  FIELDS,
-  FORMS,
-  IMAGE,
-  STYLED_MODEL,
-} from './badPictureBodies.ts';
+import { addresses, BASE64, BOUNDS, CUTOUT, EDIT, FIELDS, FORMS, IMAGE, STYLED_MODEL } from './badPictureBodies.ts';
 import type { BadRequest } from './badRequests.ts';
-import {
-  CLONER,
-  RECORDING_FORMS,
-  SPEAKER,
-  SPEECHES,
-  TRANSCRIBER,
-  TRANSCRIPTIONS,
-  VOICES,
-} from './badSoundBodies.ts';
+import { CLONER, RECORDING_FORMS, SPEAKER, SPEECHES, TRANSCRIBER, TRANSCRIPTIONS, VOICES } from './badSoundBodies.ts';
 import { type Deployment, openDeployment } from './deployment.ts';
 import { serveFile } from './fileServer.ts';
 import { multipart } from './multipart.ts';
@@ -167,9 +149,7 @@ describe('an address', () => {
   const cases = addresses('http://files', () => 'http://inside/');
   it.each(cases)('$name → $status', async ({ path = '', call, status, body }) => {
     const json = JSON.parse(
-      JSON.stringify(call.json)
-        .replaceAll('http://files', originOf(files))
-        .replaceAll('http://inside/', inside()),
+      JSON.stringify(call.json).replaceAll('http://files', originOf(files)).replaceAll('http://inside/', inside()),
     );
     await expectRefused(readStall, () => farebox.account.api.post(path, { json }), { status, body });
   });

@@ -90,14 +90,8 @@ export const BASE64: BadRequest[] = [
     ['a data URL without base64', 'data:image/png,hello'],
     ['a data URL of nothing', 'data:image/png;base64,'],
     ['half a data URL', 'data:image/png'],
-    [
-      'a data URL that says text and holds text',
-      `data:text/plain;base64,${Buffer.from('hello').toString('base64')}`,
-    ],
-    [
-      'a data URL that says PNG and holds text',
-      `data:image/png;base64,${Buffer.from('hello').toString('base64')}`,
-    ],
+    ['a data URL that says text and holds text', `data:text/plain;base64,${Buffer.from('hello').toString('base64')}`],
+    ['a data URL that says PNG and holds text', `data:image/png;base64,${Buffer.from('hello').toString('base64')}`],
     ['a data URL in a data URL', `data:image/png;base64,data:image/png;base64,${IMAGE}`],
     ['base64 of base64', Buffer.from(IMAGE).toString('base64')],
   ].map(([name = '', image], index) => {
@@ -176,11 +170,7 @@ export const FIELDS: BadRequest[] = [
     { style_references: [{ image: IMAGE }] },
     invalid('style_references'),
   ),
-  generate(
-    'nine references',
-    { style_references: Array(9).fill({ image: IMAGE }) },
-    invalid('style_references'),
-  ),
+  generate('nine references', { style_references: Array(9).fill({ image: IMAGE }) }, invalid('style_references')),
   generate('safe mode, with no classifier', { safe_mode: true }, invalid('safe_mode')),
   generate('a rewriting that nobody can do', { enhance_prompt: true }, invalid('enhance_prompt')),
   generate('an inpainting', { inpaint: { mask: IMAGE } }, invalid('inpaint')),
@@ -213,11 +203,7 @@ export function addresses(reachable: string, inside: () => string): BadRequest[]
   ];
   return [
     ...urls.flatMap(([name, url], index) => [
-      multiEdit(
-        name,
-        { images: [IMAGE, IMAGE, url, IMAGE] },
-        name === 'a page' ? WORDS : invalid('images[2]'),
-      ),
+      multiEdit(name, { images: [IMAGE, IMAGE, url, IMAGE] }, name === 'a page' ? WORDS : invalid('images[2]')),
       index % 2 === 0
         ? cutout(name, { image: undefined, image_url: url }, WORDS)
         : upscale(name, { image: url }, WORDS),
@@ -235,11 +221,7 @@ const file = (name: string, more: Partial<Part> = {}): Part => ({
 const NAMED = [text('model', 'local-edit'), text('prompt', PROMPT)];
 const NAMED_BY_ID = [text('modelId', 'local-edit'), text('prompt', PROMPT)];
 
-function form(
-  path: string,
-  name: string,
-  [call, body, status = 400]: [BadRequest['call'], Expected, number?],
-) {
+function form(path: string, name: string, [call, body, status = 400]: [BadRequest['call'], Expected, number?]) {
   return { name: `${path}, form: ${name}`, path, call, body, status };
 }
 
@@ -254,25 +236,15 @@ export const FORMS: BadRequest[] = [
   form(EDIT, 'a field without a name', [multipart([...NAMED, { value: 'x' }, file('image')]), WORDS]),
   form(EDIT, 'safe mode', [multipart([...NAMED, text('safe_mode', 'true'), file('image')]), WORDS]),
   form(EDIT, 'safe mode as a number', [multipart([...NAMED, text('safe_mode', '1'), file('image')]), WORDS]),
-  form(EDIT, 'no boundary', [
-    multipart([...NAMED, file('image')], { contentType: 'multipart/form-data' }),
-    WORDS,
-  ]),
+  form(EDIT, 'no boundary', [multipart([...NAMED, file('image')], { contentType: 'multipart/form-data' }), WORDS]),
   form(EDIT, 'another boundary', [
     multipart([...NAMED, file('image')], { contentType: 'multipart/form-data; boundary=other' }),
     WORDS,
   ]),
   form(EDIT, 'no end', [multipart([...NAMED, file('image')], { end: '' }), WORDS]),
   form(EDIT, 'nothing', [multipart([]), WORDS]),
-  form(EDIT, 'a text named .png', [
-    multipart([...NAMED, file('image', { value: 'This is a text.' })]),
-    WORDS,
-  ]),
-  form(EDIT, '25 MB', [
-    multipart([...NAMED, file('image', { value: Buffer.alloc(25 * MEGABYTE) })]),
-    WORDS,
-    413,
-  ]),
+  form(EDIT, 'a text named .png', [multipart([...NAMED, file('image', { value: 'This is a text.' })]), WORDS]),
+  form(EDIT, '25 MB', [multipart([...NAMED, file('image', { value: Buffer.alloc(25 * MEGABYTE) })]), WORDS, 413]),
   form(EDIT, '25 MB and a byte', [
     multipart([...NAMED, file('image', { value: Buffer.alloc(25 * MEGABYTE + 1) })]),
     WORDS,
@@ -280,21 +252,11 @@ export const FORMS: BadRequest[] = [
   ]),
   form(EDITS, 'no file', [multipart(NAMED), invalid('image')]),
   form(EDITS, 'a mask', [multipart([...NAMED, file('image'), file('mask')]), WORDS]),
-  form(EDITS, 'eleven files', [
-    multipart([...NAMED, ...Array.from({ length: 11 }, () => file('image[]'))]),
-    WORDS,
-  ]),
+  form(EDITS, 'eleven files', [multipart([...NAMED, ...Array.from({ length: 11 }, () => file('image[]'))]), WORDS]),
   form(EDITS, 'two results', [multipart([...NAMED, text('n', '2'), file('image')]), invalid('n')]),
   form(EDITS, 'an unknown field', [multipart([...NAMED, text('strength', '1'), file('image')]), INVALID]),
-  form(EDITS, 'a text named .png', [
-    multipart([...NAMED, file('image', { value: 'This is a text.' })]),
-    WORDS,
-  ]),
-  form(EDITS, '25 MB', [
-    multipart([...NAMED, file('image[]', { value: Buffer.alloc(25 * MEGABYTE) })]),
-    WORDS,
-    413,
-  ]),
+  form(EDITS, 'a text named .png', [multipart([...NAMED, file('image', { value: 'This is a text.' })]), WORDS]),
+  form(EDITS, '25 MB', [multipart([...NAMED, file('image[]', { value: Buffer.alloc(25 * MEGABYTE) })]), WORDS, 413]),
   form(MULTI_EDIT, 'eleven files', [
     multipart([...NAMED_BY_ID, ...Array.from({ length: 11 }, () => file('images'))]),
     WORDS,
@@ -341,9 +303,7 @@ export const FORMS: BadRequest[] = [
     path: MULTI_EDIT,
     call: {
       raw: {
-        bytes: Buffer.from(
-          `{"modelId":"local-edit","prompt":"blur","images":["${'A'.repeat(30 * MEGABYTE)}"]}`,
-        ),
+        bytes: Buffer.from(`{"modelId":"local-edit","prompt":"blur","images":["${'A'.repeat(30 * MEGABYTE)}"]}`),
         contentType: 'application/json',
       },
     },

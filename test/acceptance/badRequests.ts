@@ -58,35 +58,18 @@ export const SOURCES: BadRequest[] = [
   json('an empty URL', { model: MODEL, audio_url: '' }, invalid('audio_url')),
   json('a URL that is a number', { model: MODEL, audio_url: 7 }, invalid('audio_url')),
   json('a list of URLs', { model: MODEL, audio_url: [URL] }, invalid('audio_url')),
-  json(
-    'a URL of 10,000 characters',
-    { model: MODEL, audio_url: URL + 'a'.repeat(10_000) },
-    invalid('audio_url'),
+  json('a URL of 10,000 characters', { model: MODEL, audio_url: URL + 'a'.repeat(10_000) }, invalid('audio_url')),
+  ...['file:///etc/passwd', 'data:audio/wav;base64,UklGRg==', 'ftp://example.com/a.wav', '//example.com/a'].map((url) =>
+    json(`the URL ${url}`, { model: MODEL, audio_url: url }, invalid('audio_url')),
   ),
-  ...[
-    'file:///etc/passwd',
-    'data:audio/wav;base64,UklGRg==',
-    'ftp://example.com/a.wav',
-    '//example.com/a',
-  ].map((url) => json(`the URL ${url}`, { model: MODEL, audio_url: url }, invalid('audio_url'))),
 ];
 
 export const FIELDS: BadRequest[] = [
   json('no model', { audio_url: URL }, { error: 'model is required' }),
   json('an empty model', { model: '', audio_url: URL }, { error: 'model is required' }),
   json('a model that is a number', { model: 5, audio_url: URL }, { error: 'model must be a string' }),
-  json(
-    'an unknown model',
-    { model: 'no-such-model', audio_url: URL },
-    { error: 'Specified model not found' },
-    404,
-  ),
-  json(
-    '__proto__ as a model',
-    { model: '__proto__', audio_url: URL },
-    { error: 'Specified model not found' },
-    404,
-  ),
+  json('an unknown model', { model: 'no-such-model', audio_url: URL }, { error: 'Specified model not found' }, 404),
+  json('__proto__ as a model', { model: '__proto__', audio_url: URL }, { error: 'Specified model not found' }, 404),
   json('a model of another kind', { model: 'some-text-model', audio_url: URL }, invalid('model')),
   json(
     'a model that is offline',
@@ -100,23 +83,11 @@ export const FIELDS: BadRequest[] = [
   json('a voice that is a number', { model: MODEL, audio_url: URL, voice: 1 }, invalid('voice')),
   form('an unknown voice with a file', { model: MODEL, file: source(), voice: '../alto' }, invalid('voice')),
   ...[-1, 1.5, 2 ** 53, '7', null, true, {}].map((seed) =>
-    json(
-      `the seed ${JSON.stringify(seed)}`,
-      { model: 'local-voice-changer', audio_url: URL, seed },
-      invalid('seed'),
-    ),
+    json(`the seed ${JSON.stringify(seed)}`, { model: 'local-voice-changer', audio_url: URL, seed }, invalid('seed')),
   ),
-  raw(
-    'a seed beyond numbers',
-    `{"model":"local-voice-changer","audio_url":"${URL}","seed":1e400}`,
-    invalid('seed'),
-  ),
+  raw('a seed beyond numbers', `{"model":"local-voice-changer","audio_url":"${URL}","seed":1e400}`, invalid('seed')),
   ...['-1', '1.5', '0x10', '1e3', '9'.repeat(17), '9007199254740993', ' 1', ''].map((seed) =>
-    form(
-      `the form's seed "${seed}"`,
-      { model: 'local-voice-changer', file: source(), seed },
-      invalid('seed'),
-    ),
+    form(`the form's seed "${seed}"`, { model: 'local-voice-changer', file: source(), seed }, invalid('seed')),
   ),
   json('a seed that the model does not take', { model: MODEL, audio_url: URL, seed: 1 }, invalid('seed')),
   json(
@@ -168,9 +139,7 @@ export const BODIES: BadRequest[] = [
   raw('two bodies', '{}{}', INVALID_JSON),
   raw('a comment', '{/* */}', INVALID_JSON),
   raw('no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), INVALID_JSON),
-  ...['null', '[]', '"text"', '5', 'true'].map((body) =>
-    raw(`the body ${body}`, body, { error: expect.any(String) }),
-  ),
+  ...['null', '[]', '"text"', '5', 'true'].map((body) => raw(`the body ${body}`, body, { error: expect.any(String) })),
   raw('100,000 brackets', '['.repeat(60_000), TOO_COMPLEX),
   raw('closed brackets', '['.repeat(30_000) + ']'.repeat(30_000), TOO_COMPLEX),
   raw('nested objects', '{"a":'.repeat(10_000), TOO_COMPLEX),
@@ -220,12 +189,7 @@ export const FORMS: BadRequest[] = [
     MULTIPART,
   ),
   raw('two files', `${part('model', MODEL)}${filePart()}${filePart()}--b--\r\n`, BROKEN_FORM, MULTIPART),
-  raw(
-    'a part without a name',
-    '--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n',
-    BROKEN_FORM,
-    MULTIPART,
-  ),
+  raw('a part without a name', '--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n', BROKEN_FORM, MULTIPART),
   raw('a part without headers', '--b\r\n\r\nx\r\n--b--\r\n', BROKEN_FORM, MULTIPART),
   raw('a thousand parts', `${part('model', MODEL).repeat(1_000)}--b--\r\n`, BROKEN_FORM, MULTIPART),
   raw('a part with endless headers', `--b\r\nX: ${'x'.repeat(1_000_000)}`, BROKEN_FORM, MULTIPART),
@@ -254,11 +218,7 @@ export const IDS: BadRequest[] = [
     })),
   ),
   ...[5, null, {}, [randomUUID()]].map((queueId) => ({
-    ...json(
-      `retrieve of ${JSON.stringify(queueId)}`,
-      { model: MODEL, queue_id: queueId },
-      invalid('queue_id'),
-    ),
+    ...json(`retrieve of ${JSON.stringify(queueId)}`, { model: MODEL, queue_id: queueId }, invalid('queue_id')),
     path: RETRIEVE,
   })),
   { ...json('retrieve of nothing', { model: MODEL }, invalid('queue_id')), path: RETRIEVE },

@@ -30,11 +30,7 @@ let metricsPort: number;
 const statuses = new Map<string, Set<number>>();
 
 beforeAll(async () => {
-  [upstream, site, collector] = await Promise.all([
-    startEchoUpstream(CANARY),
-    serveEcho(CANARY),
-    startCollector(),
-  ]);
+  [upstream, site, collector] = await Promise.all([startEchoUpstream(CANARY), serveEcho(CANARY), startCollector()]);
   [metricsPort = 0] = await freePorts(1);
   const { provider, models } = simulatedModels({ 'quick-voice': {}, 'failing-voice': { outcome: 'failed' } });
   const host = `127.0.0.1:${(site.address() as AddressInfo).port}`;

@@ -65,16 +65,12 @@ function chatSenders({ farebox, site }: World): Sender[] {
       metadata: { [word]: word },
       service_parameters: { [word]: word },
     })),
-    chat('picture: taken', (word) =>
-      withPart(picture(dataUrl(Buffer.concat([png(64, 64), Buffer.from(word)])))),
-    ),
+    chat('picture: taken', (word) => withPart(picture(dataUrl(Buffer.concat([png(64, 64), Buffer.from(word)]))))),
     chat('recording: taken', (word) => {
       const data = Buffer.concat([toneWav(1), Buffer.from(word)]).toString('base64');
       return withPart({ type: 'input_audio', input_audio: { data } });
     }),
-    chat('file: taken', (word) =>
-      withPart(file(dataUrl(Buffer.from(`Of ${word}`), 'text/plain'), `${word}.txt`)),
-    ),
+    chat('file: taken', (word) => withPart(file(dataUrl(Buffer.from(`Of ${word}`), 'text/plain'), `${word}.txt`))),
     chat('page as a file: taken', (word) => withPart(file(`${site}/page/${word}?q=${word}`))),
     chat('broken file', (word) => withPart(file(dataUrl(Buffer.from(`%PDF-1.4 ${word}`), word), word))),
     chat('fallback: taken', () => ({ model: 'echo-failed', fallbacks: [{ model: 'echo-ok' }] })),
@@ -168,10 +164,7 @@ function pageSenders({ farebox, site }: World): Sender[] {
     scrape('inside', (word) => `http://10.0.0.1/${word}`),
     scrape('with a credential', (word) => `https://${word}:${word}@example.com/`),
     scrape('that is none', (word) => word),
-    [
-      'a search',
-      async (word) => (await farebox.account.api.post('/augment/search', { json: { query: word } })).status,
-    ],
+    ['a search', async (word) => (await farebox.account.api.post('/augment/search', { json: { query: word } })).status],
   ];
 }
 
@@ -204,8 +197,7 @@ function voiceSenders({ farebox, site }: World): Sender[] {
     [
       'voice that is unknown',
       async (word) =>
-        (await queueFile(api, { model: 'quick-voice', source: recording(word), fields: { voice: word } }))
-          .status,
+        (await queueFile(api, { model: 'quick-voice', source: recording(word), fields: { voice: word } })).status,
     ],
     [
       'voice with a field',

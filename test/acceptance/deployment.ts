@@ -123,10 +123,7 @@ function writeConfiguration(configuration: object): string {
   return file;
 }
 
-async function openAccount(
-  pool: pg.Pool,
-  { id, baseUrl }: { id: string; baseUrl: string },
-): Promise<Account> {
+async function openAccount(pool: pg.Pool, { id, baseUrl }: { id: string; baseUrl: string }): Promise<Account> {
   const nano = (text: string) => parseNano(text) ?? 0n;
   await createAccount(pool, { id, name: 'acceptance', diemDailyAllocation: nano('0.08') });
   const amount = nano('100');

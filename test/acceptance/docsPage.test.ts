@@ -62,10 +62,7 @@ it.skipIf(BROWSER === undefined)('a request is sent from the page, and no other 
   const answered = page.waitForResponse((response) => response.url().endsWith('/voice-changer/quote'));
   await operation.getByRole('button', { name: 'Execute' }).click();
   const answer = await answered;
-  expect([answer.status(), await answer.json()]).toEqual([
-    200,
-    { quote: expect.any(Number), duration_seconds: 42.5 },
-  ]);
+  expect([answer.status(), await answer.json()]).toEqual([200, { quote: expect.any(Number), duration_seconds: 42.5 }]);
   await operation.locator('.live-responses-table').waitFor();
   await operation.scrollIntoViewIfNeeded();
   await page.screenshot({ path: path.join(PICTURES, 'request.png') });

@@ -47,8 +47,7 @@ async function standOf({ payer }: Case): Promise<TopUp> {
 
 /** Waits until every payment is in one of `states`; throws naming those that are not. */
 async function untilAll(cases: readonly Case[], states: readonly string[], limitMs: number): Promise<void> {
-  const all = () =>
-    Promise.all(cases.map(async (each) => ({ fault: each.fault, state: (await standOf(each)).state })));
+  const all = () => Promise.all(cases.map(async (each) => ({ fault: each.fault, state: (await standOf(each)).state })));
   const waits = async () => (await all()).filter(({ state }) => !states.includes(state));
   await until('all payments are where they belong', async () => (await waits()).length === 0, limitMs).catch(
     async (error: unknown) => {
@@ -76,11 +75,7 @@ test('a payment that was not settled credits nobody, whatever the facilitator sa
   const cases = await presentAll({ ...lies, ...silences, ...(isLong && { hangs }) });
   await untilAll(cases, ['sent', 'unknown', 'refused'], 60_000);
   cases.push(await present(REORG));
-  await until(
-    'it was handed in',
-    async () => (await standOf(cases.at(-1) as Case)).settlements === 1,
-    30_000,
-  );
+  await until('it was handed in', async () => (await standOf(cases.at(-1) as Case)).settlements === 1, 30_000);
   // Several looks at the chain, by each of them.
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   for (const each of cases) {

@@ -3,9 +3,7 @@ import type { createServer } from 'node:http';
 
 const MEGABYTE = 1_048_576;
 
-export function serveFile(
-  ...[request, response]: Parameters<Parameters<typeof createServer>[1] & object>
-): void {
+export function serveFile(...[request, response]: Parameters<Parameters<typeof createServer>[1] & object>): void {
   const url = new URL(request.url ?? '/', 'http://files');
   switch (url.pathname) {
     case '/redirect': {

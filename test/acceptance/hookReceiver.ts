@@ -47,9 +47,7 @@ export async function openReceiver(): Promise<HookReceiver> {
     const path = request.url ?? '/';
     const body = await text(request);
     const before = received.filter((each) => each.path === path).length;
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-    );
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     received.push({ path, id: headers['webhook-id'] ?? '', headers, body, at: Date.now() });
     const answer = ANSWERS[path.split(/[/?]/)[1] ?? ''];
     if (answer) answer(response, before);

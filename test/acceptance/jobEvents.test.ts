@@ -67,9 +67,7 @@ describe('the events of a job', () => {
     expect(states).toEqual(['accepted', 'submitted', 'stored']);
     const timeline = told.filter(({ event }) => event === 'timeline').map(({ data }) => data.event);
     expect(timeline).toEqual(['measured', 'charged', 'submitted', 'acknowledged', 'stored']);
-    const progress = told
-      .filter(({ event }) => event === 'progress')
-      .map(({ data }) => Number(data.progress));
+    const progress = told.filter(({ event }) => event === 'progress').map(({ data }) => Number(data.progress));
     expect(progress.length).toBeGreaterThan(0);
     expect(progress).toEqual([...progress].sort((left, right) => left - right));
     expect(told.at(-1)).toMatchObject({ event: 'end', data: { state: 'stored', queue_id: queueId } });
@@ -81,9 +79,7 @@ describe('the events of a job', () => {
     const stream = await openEvents(farebox.origin, { queueId, secret: farebox.account.inferenceKey });
     await stream.ended;
     const told = stream.events();
-    const [charged, refunded] = ['charged', 'refunded'].map((name) =>
-      told.find(({ data }) => data.event === name),
-    );
+    const [charged, refunded] = ['charged', 'refunded'].map((name) => told.find(({ data }) => data.event === name));
     expect(charged?.data.ledger_id).toBe(queueId);
     expect(charged?.data.amounts).not.toEqual([]);
     expect(refunded?.data.amounts).toEqual(charged?.data.amounts);
@@ -163,17 +159,14 @@ describe('Cancel-After', () => {
     await complete(farebox.account.api, { model: 'quick-voice', queueId });
   });
 
-  it.each(['4s', '25h', 'soon', '5m, 6m'])(
-    '%j is refused by name, and nothing is charged',
-    async (header) => {
-      const objects = await farebox.objects();
-      const before = [await farebox.moneyOf(farebox.account), await farebox.transfers()];
-      const reply = await order('quick-voice', { 'cancel-after': header });
-      expect(reply.status).toBe(400);
-      expect(reply.body.details).toHaveProperty('Cancel-After');
-      expect([await farebox.moneyOf(farebox.account), await farebox.transfers()]).toEqual(before);
-      const kept = new Set(objects);
-      expect((await farebox.objects()).filter((key) => !kept.has(key))).toEqual([]);
-    },
-  );
+  it.each(['4s', '25h', 'soon', '5m, 6m'])('%j is refused by name, and nothing is charged', async (header) => {
+    const objects = await farebox.objects();
+    const before = [await farebox.moneyOf(farebox.account), await farebox.transfers()];
+    const reply = await order('quick-voice', { 'cancel-after': header });
+    expect(reply.status).toBe(400);
+    expect(reply.body.details).toHaveProperty('Cancel-After');
+    expect([await farebox.moneyOf(farebox.account), await farebox.transfers()]).toEqual(before);
+    const kept = new Set(objects);
+    expect((await farebox.objects()).filter((key) => !kept.has(key))).toEqual([]);
+  });
 });

@@ -79,25 +79,15 @@ it.skipIf(BROWSER === undefined)("a job's page tells account, model, price, stat
   await page.screenshot({ path: path.join(PICTURES, 'search-attributes.png') });
 });
 
-it.skipIf(BROWSER === undefined)(
-  'the list tells the same in its columns, and can be filtered by it',
-  async () => {
-    const query = `${state}="failed-refunded" and ${costUsd}>0.01`;
-    const page = await open(`${uiUrl}?query=${encodeURIComponent(query)}`);
-    const row = page.locator('tr', { hasText: queueId });
-    await row.waitFor();
-    const parts = [
-      farebox?.account.id ?? '-',
-      MODEL,
-      'voice-changer',
-      'failed-refunded',
-      'simulated',
-      '0.05',
-    ];
-    for (const part of parts) await row.getByText(part, { exact: true }).first().waitFor();
-    await page.screenshot({ path: path.join(PICTURES, 'list.png') });
-  },
-);
+it.skipIf(BROWSER === undefined)('the list tells the same in its columns, and can be filtered by it', async () => {
+  const query = `${state}="failed-refunded" and ${costUsd}>0.01`;
+  const page = await open(`${uiUrl}?query=${encodeURIComponent(query)}`);
+  const row = page.locator('tr', { hasText: queueId });
+  await row.waitFor();
+  const parts = [farebox?.account.id ?? '-', MODEL, 'voice-changer', 'failed-refunded', 'simulated', '0.05'];
+  for (const part of parts) await row.getByText(part, { exact: true }).first().waitFor();
+  await page.screenshot({ path: path.join(PICTURES, 'list.png') });
+});
 
 /** Texts of users are shown in frames of their own, in which what does not fit is cut. */
 async function expectUncut(page: Page, text: string): Promise<void> {

@@ -70,11 +70,6 @@ export async function stateOf(api: ApiClient, queueId: string): Promise<unknown>
   return (await api.get(`/jobs/${queueId}`)).body.state;
 }
 
-export function untilState(
-  api: ApiClient,
-  queueId: string,
-  state: string,
-  timeoutMs?: number,
-): Promise<true> {
+export function untilState(api: ApiClient, queueId: string, state: string, timeoutMs?: number): Promise<true> {
   return eventually(async () => ((await stateOf(api, queueId)) === state ? true : undefined), timeoutMs);
 }

@@ -30,9 +30,7 @@ const OVER = ['takes the order', 'ends with a failure of its model', 'works for 
 
 const ROWS = [...FAL_SUBMISSIONS, ...FAL_QUESTIONS, ...FAL_OUTPUTS, ...REPLICATE_ROWS, ...ELEVENLABS_ROWS]
   // Every second of those that are not seldom; all of them with `--long`.
-  .filter(
-    ({ seldom, when }, index) => longRun(0, 1) === 1 || OVER.includes(when) || (!seldom && index % 2 === 0),
-  )
+  .filter(({ seldom, when }, index) => longRun(0, 1) === 1 || OVER.includes(when) || (!seldom && index % 2 === 0))
   .map((row, index) => ({ ...row, name: `outcome-${index}` }));
 
 /** Ordered by single tests, beside the table. */
@@ -85,10 +83,7 @@ interface Seen {
   booked: { charge: bigint; refund: bigint };
 }
 
-async function watchJob(
-  { name, kind, prompt }: OutcomeRow & { name: string },
-  inTurn: InTurn,
-): Promise<Seen> {
+async function watchJob({ name, kind, prompt }: OutcomeRow & { name: string }, inTurn: InTurn): Promise<Seen> {
   const job = await inTurn(() => world.order({ id: name, kind }, prompt));
   const state = await world.untilOver(job);
   return await inTurn(async () => ({

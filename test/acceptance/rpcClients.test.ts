@@ -115,9 +115,9 @@ describe('viem', () => {
     expect(await evm.client.getBalance({ address: to })).toBe(parseEther('0.25'));
     expect(await evm.client.getTransactionCount({ address: account.address })).toBe(1);
     expect(await upstreams.knowsTransaction('base-sepolia', hash, AbortSignal.timeout(5_000))).toBe(true);
-    expect(
-      await upstreams.knowsTransaction('base-sepolia', `0x${'12'.repeat(32)}`, AbortSignal.timeout(5_000)),
-    ).toBe(false);
+    expect(await upstreams.knowsTransaction('base-sepolia', `0x${'12'.repeat(32)}`, AbortSignal.timeout(5_000))).toBe(
+      false,
+    );
   });
 
   it('is refused a subscription', async () => {
@@ -175,17 +175,13 @@ describe('the Solana client', () => {
     const signed = await signTransactionMessageWithSigners(message);
     const submissions = solana.submissions;
     const wire = getBase64EncodedWireTransaction(signed);
-    expect(await rpc.sendTransaction(wire, { encoding: 'base64' }).send()).toBe(
-      getSignatureFromTransaction(signed),
-    );
+    expect(await rpc.sendTransaction(wire, { encoding: 'base64' }).send()).toBe(getSignatureFromTransaction(signed));
     expect(solana.submissions - submissions).toBe(1);
     const balance = (await rpc.getBalance(receiver.address, { commitment: 'confirmed' }).send()).value;
     expect(balance).toBe(1_000_000_000n);
     const after = (await rpc.getBalance(sender.address, { commitment: 'confirmed' }).send()).value;
     expect(before - after).toBeGreaterThanOrEqual(1_000_000_000n);
     const signature = getSignatureFromTransaction(signed);
-    expect(await upstreams.knowsTransaction('solana-devnet', signature, AbortSignal.timeout(5_000))).toBe(
-      true,
-    );
+    expect(await upstreams.knowsTransaction('solana-devnet', signature, AbortSignal.timeout(5_000))).toBe(true);
   });
 });

@@ -91,9 +91,7 @@ beforeAll(async () => {
     },
   });
   // The first hold of a day brings the day's allocation.
-  expect((await farebox.account.api.post(PARSER, { form: { file: new File(['text'], 'a') } })).status).toBe(
-    200,
-  );
+  expect((await farebox.account.api.post(PARSER, { form: { file: new File(['text'], 'a') } })).status).toBe(200);
 });
 
 afterAll(async () => {
@@ -202,12 +200,7 @@ const DOCUMENTS: [string, () => Buffer, string, string?][] = [
     'a.pdf',
   ],
   ['a text of tags without end', () => docx('<w:tbl><w:tr><w:tc>'.repeat(1_000_000)), 'too complex'],
-  [
-    'a page of a million tags',
-    () => Buffer.from(`<html>${'<div>'.repeat(1_000_000)}x`),
-    'too complex',
-    'a.html',
-  ],
+  ['a page of a million tags', () => Buffer.from(`<html>${'<div>'.repeat(1_000_000)}x`), 'too complex', 'a.html'],
   ['noise', () => Buffer.from([0, 1, 2, 3, 0xff, 0xfe, 0xfd, 0]), 'cannot be read'],
 ];
 
@@ -273,9 +266,7 @@ describe('a URL that leads inside', () => {
   /** In every spelling, by name, and by way of a site that may be read. */
   const urls = () => [
     ...[...LOOPBACK_HOSTS, ...INTERNAL_HOSTS].map((host) => `http://${host}/`),
-    ...['127.0.0.1', '[::1]', 'localhost', '2130706433', '0', os.hostname()].map(
-      (host) => `http://${host}:${port()}/`,
-    ),
+    ...['127.0.0.1', '[::1]', 'localhost', '2130706433', '0', os.hostname()].map((host) => `http://${host}:${port()}/`),
     ...LOOPBACK_URLS.map((url) => url.replace('{port}', '80')),
     ...OTHER_SCHEMES.filter((url) => url !== '' && !url.startsWith('data:')),
     `http://127.0.0.1:${site.port}/redirect?to=http://127.0.0.1:${port()}/`,
@@ -339,10 +330,7 @@ describe('a page without end', () => {
       const reply = await send(CHAT, { json: { model: CHAT_MODEL, ...withPart(part(at(path))) } });
       // What is packed is not asked for, and not unpacked.
       const packed = [400, { error: `The ${name} could not be fetched.` }];
-      const tooLarge = [
-        413,
-        { code: 'PAYLOAD_TOO_LARGE', error: expect.stringContaining('larger than 25 MB') },
-      ];
+      const tooLarge = [413, { code: 'PAYLOAD_TOO_LARGE', error: expect.stringContaining('larger than 25 MB') }];
       const said = [reply.status, reply.body];
       if (reply.status === 400) expect(said).toEqual(packed);
       else expect(said).toEqual(tooLarge);

@@ -99,11 +99,7 @@ export const MESSAGE_FIELDS: BadRequest[] = [
     {},
     7,
   ].map((content) =>
-    chat(
-      `the content ${JSON.stringify(content)}`,
-      { messages: [{ role: 'user', content }] },
-      invalid('messages'),
-    ),
+    chat(`the content ${JSON.stringify(content)}`, { messages: [{ role: 'user', content }] }, invalid('messages')),
   ),
   ...[undefined, null, {}, []].map((messages) =>
     chat(`the messages ${JSON.stringify(messages)}`, { messages }, invalid('messages')),
@@ -133,13 +129,7 @@ export const NUMBERS: BadRequest[] = [
     CHAT,
     404,
   ),
-  raw(
-    'a model of half a character',
-    `${MESSAGES},"model":"\\ud800"`,
-    { error: expect.any(String) },
-    CHAT,
-    404,
-  ),
+  raw('a model of half a character', `${MESSAGES},"model":"\\ud800"`, { error: expect.any(String) }, CHAT, 404),
   raw('a field of half a character', `${MESSAGES},"\\udfff":1`, { ...INVALID, issues: expect.any(Array) }),
   raw('a field named __proto__', `${MESSAGES},"__proto__":{"n":2}`, INVALID),
 ];
@@ -244,8 +234,8 @@ function withParts(count: number, part: object): object {
 }
 
 export const PAGES: BadRequest[] = [
-  ...['', 7, null, ['http://example.com/'], 'x'.repeat(8_193), 'example.com', 'http://', 'http://a b/'].map(
-    (url) => scrape(`the page ${JSON.stringify(url).slice(0, 30)}`, { url }),
+  ...['', 7, null, ['http://example.com/'], 'x'.repeat(8_193), 'example.com', 'http://', 'http://a b/'].map((url) =>
+    scrape(`the page ${JSON.stringify(url).slice(0, 30)}`, { url }),
   ),
   scrape('no page', {}),
   scrape('a page and more', { url: 'https://example.com/', depth: 2 }),

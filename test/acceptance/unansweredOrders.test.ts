@@ -6,13 +6,7 @@ import { type Severable, severable } from '../harness/severable.ts';
 import type { ApiClient, Reply } from './client.ts';
 import { eventually } from './deployment.ts';
 import { complete, queueFile, untilState } from './orders.ts';
-import {
-  configuration,
-  expectNothingLeft,
-  farebox,
-  short,
-  useVoiceChangerWorld,
-} from './voiceChangerWorld.ts';
+import { configuration, expectNothingLeft, farebox, short, useVoiceChangerWorld } from './voiceChangerWorld.ts';
 
 useVoiceChangerWorld();
 
@@ -151,10 +145,7 @@ describe('an order that was not charged when its client is told so', () => {
           way.loseReplies();
           const replied = queueFile(client, { model: 'endless-voice', source: short });
           // The order is in Temporal, which no worker asks.
-          await eventually(
-            async () => ((await farebox.openWorkflows()).length > 0 ? true : undefined),
-            60_000,
-          );
+          await eventually(async () => ((await farebox.openWorkflows()).length > 0 ? true : undefined), 60_000);
           way.sever();
           const stopped = stop();
           const reply = await replied;
@@ -164,10 +155,7 @@ describe('an order that was not charged when its client is told so', () => {
         } finally {
           farebox.worker.kill('SIGCONT');
         }
-        await eventually(
-          async () => ((await farebox.openWorkflows()).length === 0 ? true : undefined),
-          60_000,
-        );
+        await eventually(async () => ((await farebox.openWorkflows()).length === 0 ? true : undefined), 60_000);
         expect(await jobsBeside(known)).toEqual([]);
         expect(await farebox.moneyOf(farebox.account)).toBe(before);
         await expectNothingLeft();

@@ -8,16 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { services } from '../harness/services.ts';
 import { decodeSamples, fundamentalHz, secondsOf } from '../providers/local/pitch.ts';
 import { fileOf } from './client.ts';
-import {
-  complete,
-  isProcessing,
-  outcomeOf,
-  queueFile,
-  queueIdOf,
-  queueJson,
-  retrieve,
-  untilState,
-} from './orders.ts';
+import { complete, isProcessing, outcomeOf, queueFile, queueIdOf, queueJson, retrieve, untilState } from './orders.ts';
 import { toneWav } from './recordings.ts';
 import {
   CLOUD,
@@ -108,10 +99,7 @@ describe('a real recording, sent as a file', () => {
 function expectChangedVoice(bytes: Buffer, pitchRatio: number): void {
   const file = path.join(services().folder, `${randomUUID()}.mp3`);
   writeFileSync(file, bytes);
-  const [changed, source] = [
-    decodeSamples(services().ffmpegPath, file),
-    decodeSamples(services().ffmpegPath, JFK),
-  ];
+  const [changed, source] = [decodeSamples(services().ffmpegPath, file), decodeSamples(services().ffmpegPath, JFK)];
   expect(Math.abs(secondsOf(changed) - 11)).toBeLessThan(0.2);
   expect(fundamentalHz(changed) / fundamentalHz(source)).toBeGreaterThan(pitchRatio * 0.93);
   expect(fundamentalHz(changed) / fundamentalHz(source)).toBeLessThan(pitchRatio * 1.07);

@@ -112,16 +112,7 @@ describe('GET /jobs', () => {
     });
     const timeline = body.timeline as { event: string; at: string; ledger_id: string | null }[];
     expect(timeline.map(({ event }) => event).sort()).toEqual(
-      [
-        'measured',
-        'charged',
-        'submitted',
-        'acknowledged',
-        'stored',
-        'delivered',
-        'completed',
-        'deleted',
-      ].sort(),
+      ['measured', 'charged', 'submitted', 'acknowledged', 'stored', 'delivered', 'completed', 'deleted'].sort(),
     );
     for (const { at } of timeline) expect(at).toMatch(ISO_TIME);
     expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).sort());
@@ -260,12 +251,8 @@ describe('a provider that does not deliver', () => {
       expect(await farebox.moneyOf(farebox.account)).toBe(before);
       expect((await complete(api, job)).body).toEqual({ success: true });
       const { body } = await api.get(`/jobs/${job.queueId}`);
-      const events = (body.timeline as { event: string; ledger_id: string | null }[]).map(
-        (entry) => entry.event,
-      );
-      expect(events).toEqual(
-        expect.arrayContaining(['measured', 'charged', 'submitted', 'failed', 'refunded']),
-      );
+      const events = (body.timeline as { event: string; ledger_id: string | null }[]).map((entry) => entry.event);
+      expect(events).toEqual(expect.arrayContaining(['measured', 'charged', 'submitted', 'failed', 'refunded']));
       expect(body).toMatchObject({ state: 'failed', credits_refunded: true });
     }
     await expectNothingLeft();
@@ -285,10 +272,9 @@ describe('a job past its deadline whose workflow is still open', () => {
     const before = await farebox.moneyOf(farebox.account);
     const job = await order('late-voice');
     await untilState(api, job.queueId, 'submitted');
-    await farebox.pool.query(
-      `update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`,
-      [job.queueId],
-    );
+    await farebox.pool.query(`update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`, [
+      job.queueId,
+    ]);
     await reconcile();
     expect(await farebox.openWorkflows()).toContain(job.queueId);
     expect((await api.get(`/jobs/${job.queueId}`)).body).toMatchObject({
@@ -314,10 +300,9 @@ describe('a job whose workflow was terminated by hand', () => {
     await terminate(job.queueId);
     await reconcile();
     expect(await farebox.moneyOf(farebox.account)).toBe(before - 50_000_000n);
-    await farebox.pool.query(
-      `update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`,
-      [job.queueId],
-    );
+    await farebox.pool.query(`update jobs set deadline_at = deadline_at - interval '1 hour' where queue_id = $1`, [
+      job.queueId,
+    ]);
     await reconcile();
     expect((await api.get(`/jobs/${job.queueId}`)).body).toMatchObject({
       state: 'timed_out',

@@ -28,9 +28,7 @@ async function own({ wallet }: Payer, what: 'balance' | 'transactions'): Promise
   return ((await answer.json()) as Data).data;
 }
 
-async function paid(
-  payer: Payer,
-): Promise<{ amountCredited: number; newBalance: number; transaction: string }> {
+async function paid(payer: Payer): Promise<{ amountCredited: number; newBalance: number; transaction: string }> {
   const answer = await payer.topUp();
   const body = await answer.json();
   expect({ status: answer.status, body }).toMatchObject({ status: 200, body: { success: true } });

@@ -37,18 +37,15 @@ describe('an address that may not be asked', () => {
     expect([reply.status, reply.body.error]).toEqual([400, 'Invalid request parameters']);
     expect(JSON.stringify(reply.body.details)).toContain('webhook_url');
     expect(await world.farebox.transfers()).toBe(before);
-    expect((await world.farebox.pool.query('select from job_webhooks where url = $1', [url])).rowCount).toBe(
-      0,
-    );
+    expect((await world.farebox.pool.query('select from job_webhooks where url = $1', [url])).rowCount).toBe(0);
   });
 
   it('is not reached when it leads inside only later', async () => {
     const inside = await openReceiver();
     const queueId = await world.order({ model: 'slow-voice', hook: '/ok/moved' });
-    const { rows } = await world.farebox.pool.query(
-      'delete from job_webhooks where queue_id = $1 returning *',
-      [queueId],
-    );
+    const { rows } = await world.farebox.pool.query('delete from job_webhooks where queue_id = $1 returning *', [
+      queueId,
+    ]);
     await world.farebox.pool.query(
       'insert into job_webhooks (queue_id, account_id, url, events) values ($1, $2, $3, $4)',
       [queueId, rows[0].account_id, inside.url('/ok/inside'), rows[0].events],

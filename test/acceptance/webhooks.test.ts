@@ -55,9 +55,7 @@ describe('a job with a webhook', () => {
       state: 'delivered',
       created_at: expect.any(String),
       next_attempt_at: null,
-      attempts: [
-        { attempt: 1, at: expect.any(String), status: 204, error: null, duration_ms: expect.any(Number) },
-      ],
+      attempts: [{ attempt: 1, at: expect.any(String), status: 204, error: null, duration_ms: expect.any(Number) }],
     });
     await complete(world.farebox.account.api, { model: 'quick-voice', queueId });
     await untilState(world.farebox.account.api, queueId, 'deleted');
@@ -74,9 +72,7 @@ describe('a job with a webhook', () => {
       await world.farebox.temporal.workflow.getHandle(told).describe(),
       (_name, value) => (typeof value === 'bigint' ? String(value) : value),
     );
-    expect(
-      histories.join() + described + world.farebox.api.logs() + world.farebox.worker.logs(),
-    ).not.toContain(TOKEN);
+    expect(histories.join() + described + world.farebox.api.logs() + world.farebox.worker.logs()).not.toContain(TOKEN);
     expect(histories[1]).not.toContain(world.receiver.host);
   });
 
@@ -166,11 +162,7 @@ describe('a receiver that does not take it', () => {
   it('with 410 is not asked again', async () => {
     const queueId = await world.order({ hook: '/gone/one' });
     const delivery = await world.attempted(queueId, 1);
-    expect([delivery.state, delivery.next_attempt_at, outcomesOf(delivery)]).toEqual([
-      'gone',
-      null,
-      [[410, 'gone']],
-    ]);
+    expect([delivery.state, delivery.next_attempt_at, outcomesOf(delivery)]).toEqual(['gone', null, [[410, 'gone']]]);
     const told = world.farebox.temporal.workflow.getHandle(webhookWorkflowId(queueId, 'job.stored'));
     expect(await told.result()).toEqual({ state: 'gone', attempts: 1 });
   });
@@ -239,10 +231,9 @@ describe('an event whose own workflow was lost', () => {
 
 /** The upkeep would refund it when its deadline is over: here it is not waited for. */
 async function endJobByHand(queueId: string): Promise<void> {
-  await world.farebox.pool.query(
-    `update jobs set deadline_at = now() - interval '1 hour' where queue_id = $1`,
-    [queueId],
-  );
+  await world.farebox.pool.query(`update jobs set deadline_at = now() - interval '1 hour' where queue_id = $1`, [
+    queueId,
+  ]);
   await world.farebox.temporal.workflow.execute<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
     ...{ workflowId: randomUUID(), taskQueue: 'jobs', args: ['reconcileJobs'] as ['reconcileJobs'] },
   });

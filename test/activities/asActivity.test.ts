@@ -6,13 +6,7 @@ import { asActivity, retryLater } from '../../activities/asActivity.ts';
 import { ERROR_CODES, type ErrorCode, FareboxError } from '../../domain/errors.ts';
 
 /** Trying again may help: a limit, a busy provider, a part that is away, a fault that nobody knows. */
-const TRIED_AGAIN: readonly ErrorCode[] = [
-  'rate_limited',
-  'provider_busy',
-  'timed_out',
-  'unavailable',
-  'internal',
-];
+const TRIED_AGAIN: readonly ErrorCode[] = ['rate_limited', 'provider_busy', 'timed_out', 'unavailable', 'internal'];
 
 async function failureOf(thrown: unknown): Promise<ApplicationFailure> {
   const step = () => asActivity(() => Promise.reject(thrown));
@@ -49,11 +43,7 @@ describe('a step that throws one of our errors', () => {
 describe('a step that throws anything else', () => {
   it.each([
     ['an error of a program', new TypeError('undefined is not a function'), 'TypeError'],
-    [
-      'an error with a secret in it',
-      Object.assign(new Error('password=hunter2'), { name: 'PgError' }),
-      'PgError',
-    ],
+    ['an error with a secret in it', Object.assign(new Error('password=hunter2'), { name: 'PgError' }), 'PgError'],
     ['no error at all', 'hunter2', undefined],
     ['nothing', undefined, undefined],
   ])('%s: is tried again, and tells its kind alone', async (_what, thrown, name) => {
@@ -71,10 +61,7 @@ describe('a step that asks for another attempt', () => {
     [0, 0],
     [3_000, 3_000],
   ])('is passed on as it is, with its pause of %s ms', async (retryAfterMs, pause) => {
-    const asked = retryLater(
-      { type: 'StillRunning', message: 'The provider is still working.' },
-      retryAfterMs,
-    );
+    const asked = retryLater({ type: 'StillRunning', message: 'The provider is still working.' }, retryAfterMs);
     const failure = await failureOf(asked);
     expect(failure).toBe(asked);
     expect(failure).toMatchObject({ type: 'StillRunning', nonRetryable: false, category: 'BENIGN' });

@@ -90,9 +90,7 @@ describe('an event that is told', () => {
     await deliver({ queueId });
     const headers = sent[0]?.headers ?? {};
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${sent[0]?.body}`;
-    const expected = [secret, old].map(
-      (each) => `v1,${createHmac('sha256', each).update(signed).digest('base64')}`,
-    );
+    const expected = [secret, old].map((each) => `v1,${createHmac('sha256', each).update(signed).digest('base64')}`);
     expect(headers['webhook-signature']).toBe(expected.join(' '));
   });
 
@@ -123,12 +121,7 @@ describe('an attempt', () => {
   it.each<[string, () => Promise<number>, object, [number | null, string | null]]>([
     ['that is taken', async () => 204, { outcome: 'delivered' }, [204, null]],
     ['whose receiver wants no more', async () => 410, { outcome: 'gone' }, [410, 'gone']],
-    [
-      'that is refused',
-      async () => 500,
-      { outcome: 'failed', error: 'refused', status: 500 },
-      [500, 'refused'],
-    ],
+    ['that is refused', async () => 500, { outcome: 'failed', error: 'refused', status: 500 }, [500, 'refused']],
     [
       'that is led elsewhere',
       async () => 302,
@@ -137,10 +130,7 @@ describe('an attempt', () => {
     ],
     [
       'that reaches nobody',
-      () =>
-        Promise.reject(
-          new FareboxError({ code: 'invalid_source', message: 'no', internal: 'blocked: 10.0.0.5' }),
-        ),
+      () => Promise.reject(new FareboxError({ code: 'invalid_source', message: 'no', internal: 'blocked: 10.0.0.5' })),
       { outcome: 'failed', error: 'unreachable', status: null },
       [null, 'unreachable'],
     ],

@@ -4,9 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { withHeartbeat } from '../../activities/asActivity.ts';
 
 function watched(heartbeatTimeoutMs: number | undefined) {
-  const environment = new MockActivityEnvironment(
-    heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs },
-  );
+  const environment = new MockActivityEnvironment(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs });
   const beats: number[] = [];
   environment.on('heartbeat', () => beats.push(performance.now()));
   return { environment, beats };
@@ -24,9 +22,9 @@ describe('the life sign of a step', () => {
   it('ends with the step, however it ends', async () => {
     const { environment, beats } = watched(40);
     await environment.run(() => withHeartbeat(() => sleep(60)));
-    await expect(
-      environment.run(() => withHeartbeat(() => Promise.reject(new Error('disk full')))),
-    ).rejects.toThrow('disk full');
+    await expect(environment.run(() => withHeartbeat(() => Promise.reject(new Error('disk full'))))).rejects.toThrow(
+      'disk full',
+    );
     const count = beats.length;
     await sleep(120);
     expect(beats.length).toBe(count);

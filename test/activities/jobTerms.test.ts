@@ -5,12 +5,7 @@ import type { MeasuredSource, Measurement } from '../../activities/types.ts';
 import type { Model, VideoPrice } from '../../domain/catalogue/model.ts';
 import { LOCAL_VOICE_CHANGER } from '../../domain/catalogue/voiceChangers.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
-import type {
-  AudioGeneration,
-  GenerationInput,
-  VideoGeneration,
-  VoiceChange,
-} from '../../workflows/contract.ts';
+import type { AudioGeneration, GenerationInput, VideoGeneration, VoiceChange } from '../../workflows/contract.ts';
 import { music, usd, type VideoEntry, video } from '../domain/generation/models.ts';
 
 const ANY = {
@@ -129,10 +124,7 @@ describe('a video order', () => {
     const images = Array.from({ length: 20 }, (_, index) =>
       medium({ role: 'reference_image', kind: 'image', index, width: 64, height: 48 }),
     );
-    const found = termsOf(
-      video({ price }),
-      order({}, medium({ seconds: 1.5, width: 64, height: 48 }), ...images),
-    );
+    const found = termsOf(video({ price }), order({}, medium({ seconds: 1.5, width: 64, height: 48 }), ...images));
     const words = 'measured' in found ? (found.measured ?? '').split(', ') : [];
     expect(words[0]).toBe('video 1.500 s 64×48');
     expect(words[1]).toBe('reference_image 64×48');

@@ -42,12 +42,7 @@ interface Setting {
   callbackUrl?: string;
 }
 
-function dependenciesOf({
-  provider,
-  limits,
-  callbackUrl,
-  refundedPerDay = 10n ** 18n,
-}: Setting): ActivityDependencies {
+function dependenciesOf({ provider, limits, callbackUrl, refundedPerDay = 10n ** 18n }: Setting): ActivityDependencies {
   const tell = (level: string) => (fields: object, words: string) => lines.push({ level, words, fields });
   return {
     pool: world.ledger.pool,
@@ -254,10 +249,7 @@ describe('a job that ends while its provider works', () => {
   );
 
   it('is refunded at once when the provider does not answer, or fails', async () => {
-    for (const cancel of [
-      () => new Promise<boolean>(() => undefined),
-      () => Promise.reject(new Error('no')),
-    ]) {
+    for (const cancel of [() => new Promise<boolean>(() => undefined), () => Promise.reject(new Error('no'))]) {
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
       const ended = await endJob(dependencies, { queueId: job.queueId, ...ending('cancelled') });
@@ -285,9 +277,7 @@ describe('a job that ends while its provider works', () => {
 
   const cancelled = { ...ending('cancelled'), isClients: true };
   const refundedToday = async (accountId: string) => {
-    const { rows } = await world.ledger.owner.query('select usd from refunded_days where account_id = $1', [
-      accountId,
-    ]);
+    const { rows } = await world.ledger.owner.query('select usd from refunded_days where account_id = $1', [accountId]);
     return rows.map(({ usd }) => String(usd));
   };
 

@@ -34,23 +34,20 @@ function world(cancel?: Cancel, folderFault?: Error) {
 }
 
 describe('a generation that nobody waits for', () => {
-  it.each([true, false])(
-    'is stopped by its handle, and what the provider says counts: %s',
-    async (isStopped) => {
-      const calls: [unknown, CallContext][] = [];
-      const { stop, folders, lines } = world(async (operation, context) => {
-        calls.push([operation, context]);
-        return isStopped;
-      });
-      expect(await stop()).toBe(isStopped);
-      expect(calls).toHaveLength(1);
-      const [operation, context] = calls[0] ?? [];
-      expect(operation).toEqual({ id: 'op-1' });
-      expect(context).toMatchObject({ workFolder: '/private' });
-      expect(folders).toEqual([]);
-      expect(lines).toEqual(['provider told to stop']);
-    },
-  );
+  it.each([true, false])('is stopped by its handle, and what the provider says counts: %s', async (isStopped) => {
+    const calls: [unknown, CallContext][] = [];
+    const { stop, folders, lines } = world(async (operation, context) => {
+      calls.push([operation, context]);
+      return isStopped;
+    });
+    expect(await stop()).toBe(isStopped);
+    expect(calls).toHaveLength(1);
+    const [operation, context] = calls[0] ?? [];
+    expect(operation).toEqual({ id: 'op-1' });
+    expect(context).toMatchObject({ workFolder: '/private' });
+    expect(folders).toEqual([]);
+    expect(lines).toEqual(['provider told to stop']);
+  });
 
   it.each<[string, Partial<RunningOperation>, Cancel | undefined]>([
     ['without a handle', { operation: null }, async () => true],

@@ -10,12 +10,7 @@ import { storeOutput } from '../../activities/storeOutput.ts';
 import { timelineOf } from '../../infra/postgres/jobEvents.ts';
 import { readJob } from '../../infra/postgres/jobs.ts';
 import { outputPrefix, sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
-import type {
-  AudioGeneration,
-  GenerationInput,
-  VideoGeneration,
-  VoiceChange,
-} from '../../workflows/contract.ts';
+import type { AudioGeneration, GenerationInput, VideoGeneration, VoiceChange } from '../../workflows/contract.ts';
 import { toneWav } from '../acceptance/recordings.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
 import { setJobState } from './setJobState.ts';
@@ -64,8 +59,7 @@ function storage(present: string[] = []) {
     puts,
     removed,
     storage: {
-      putFile: async (key: string, _path: string, about: Omit<Put, 'key'>) =>
-        void puts.push({ key, ...about }),
+      putFile: async (key: string, _path: string, about: Omit<Put, 'key'>) => void puts.push({ key, ...about }),
       remove: async (key: string) => void removed.push(key),
       list: async (prefix: string) => ({ objects: present.map((name) => ({ key: `${prefix}${name}` })) }),
     },
@@ -93,9 +87,7 @@ function store(
     ...(providerReference !== undefined && { providerReference }),
   };
   const place = { folder, signal: new AbortController().signal, heartbeat: () => undefined };
-  return new MockActivityEnvironment({ attempt }).run(() =>
-    storeOutput(dependencies, job, { output, place }),
-  );
+  return new MockActivityEnvironment({ attempt }).run(() => storeOutput(dependencies, job, { output, place }));
 }
 
 describe('an output that is what it should be', () => {

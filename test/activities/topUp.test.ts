@@ -56,16 +56,13 @@ const inputOf = (payment: SignedPayment): TopUpInput => ({
 const run = <T>(step: () => Promise<T>, attempt = 1) =>
   new MockActivityEnvironment({ attempt }).run<[], T, () => Promise<T>>(step);
 const record = (payment: SignedPayment) => run(() => recordTopUp(dependencies, inputOf(payment)));
-const settle = (paymentId: string, settlement = 1) =>
-  run(() => settleTopUp(dependencies, { paymentId, settlement }));
+const settle = (paymentId: string, settlement = 1) => run(() => settleTopUp(dependencies, { paymentId, settlement }));
 const conclude = (paymentId: string, verdict: TopUpVerdict) =>
   run(() => concludeTopUp(dependencies, { paymentId, verdict }));
 const creditOf = async (paymentId: string) => (await readTopUp(world.pool, paymentId)).creditedNano;
 
 /** Written down, and handed in with this outcome. */
-async function handedIn(
-  outcome: SettleOutcome = SENT,
-): Promise<{ payment: SignedPayment; paymentId: string }> {
+async function handedIn(outcome: SettleOutcome = SENT): Promise<{ payment: SignedPayment; paymentId: string }> {
   const payment = somePayment();
   const { paymentId } = inputOf(payment);
   network.play({ settle: outcome, find: ABSENT });
@@ -132,9 +129,7 @@ describe('a payment that is handed in', () => {
     const payment = somePayment();
     const { paymentId } = inputOf(payment);
     await record(payment);
-    await world.owner.query(`update top_ups set state = 'settling', settlements = 1 where id = $1`, [
-      paymentId,
-    ]);
+    await world.owner.query(`update top_ups set state = 'settling', settlements = 1 where id = $1`, [paymentId]);
     expect(await settle(paymentId)).toMatchObject({ state: 'unknown', reason: 'the step was interrupted' });
     expect(network.calls.settle).toBe(0);
   });
@@ -189,9 +184,7 @@ describe('a look at the chain', () => {
     await expect(watch(3)).rejects.toMatchObject({ type: 'StillSettling' });
     network.play({ findFirst: GONE });
     await expect(watch(4)).rejects.toMatchObject({ type: 'StillSettling' });
-    await world.owner.query(`update top_ups set gone_at = gone_at - interval '2 minutes' where id = $1`, [
-      paymentId,
-    ]);
+    await world.owner.query(`update top_ups set gone_at = gone_at - interval '2 minutes' where id = $1`, [paymentId]);
     expect(await watch(5)).toEqual({ found: 'gone' });
   });
 
@@ -232,9 +225,9 @@ describe('the end of a top-up', () => {
   ])('credits nothing where it %s', async (_what, verdict, state, level) => {
     const { paymentId } = await handedIn();
     expect(await conclude(paymentId, verdict)).toMatchObject({ state });
-    expect(await conclude(paymentId, { found: 'final', units: '1', transaction: TRANSACTION })).toMatchObject(
-      { state },
-    );
+    expect(await conclude(paymentId, { found: 'final', units: '1', transaction: TRANSACTION })).toMatchObject({
+      state,
+    });
     expect(lines.at(-1)).toEqual([level, 'a top-up is over']);
     expect(await creditOf(paymentId)).toBeUndefined();
   });

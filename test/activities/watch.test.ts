@@ -10,9 +10,7 @@ type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
 
 async function counted(type: string): Promise<Record<string, number>> {
   const { values } = await activitySeconds.get();
-  const own = values.filter(
-    ({ labels, metricName }) => labels.activity === type && metricName?.endsWith('_count'),
-  );
+  const own = values.filter(({ labels, metricName }) => labels.activity === type && metricName?.endsWith('_count'));
   return Object.fromEntries(own.map(({ labels, value }) => [String(labels.outcome), value]));
 }
 

@@ -40,10 +40,9 @@ afterAll(async () => {
 
 async function entries(): Promise<string[]> {
   const { sql } = api.opened.dependencies.core;
-  const { rows } = await sql.query(
-    'select sku, amount_nano::text as amount from usage_entries where account_id = $1',
-    [accountId],
-  );
+  const { rows } = await sql.query('select sku, amount_nano::text as amount from usage_entries where account_id = $1', [
+    accountId,
+  ]);
   return rows.map(({ sku, amount }) => `${sku} ${amount}`);
 }
 

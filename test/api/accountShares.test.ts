@@ -150,8 +150,7 @@ describe('over HTTP', () => {
     const body = JSON.stringify({ model: 'local-edit', prompt: 'flip it', image: url });
     const headers = { 'content-type': 'application/json' };
     const response = await api.call('/image/edit', { method: 'POST', key, body, headers });
-    const words =
-      'Rate limit exceeded: at most 800000 bytes of uploads and fetched media at a time for this account.';
+    const words = 'Rate limit exceeded: at most 800000 bytes of uploads and fetched media at a time for this account.';
     expect([response.status, await response.json()]).toEqual([429, { error: words, customMessage: words }]);
   });
 

@@ -27,11 +27,7 @@ async function asked(peer: string, forwarded: string | string[], count = 3): Pro
   return statuses;
 }
 
-function ask(
-  localAddress: string,
-  forwarded: string | string[],
-  agent: http.Agent | false = false,
-): Promise<number> {
+function ask(localAddress: string, forwarded: string | string[], agent: http.Agent | false = false): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'X-Forwarded-For': forwarded };
     const url = `${api.baseUrl}/billing/usage`;

@@ -63,16 +63,14 @@ async function sameOfBoth(clients: JobClient[], where: string): Promise<Record<s
 it('a key ends when the database says so, and is told when it was last used by that clock', async () => {
   const expiresAt = new Date(Date.now() + 5_000);
   const { clients, keyId } = await newClients({ expiresAt });
-  const statuses = () =>
-    Promise.all(clients.map(async (client) => (await call(client, '/billing/balance')).status));
+  const statuses = () => Promise.all(clients.map(async (client) => (await call(client, '/billing/balance')).status));
   expect(await statuses()).toEqual([200, 200]);
   await sleep(expiresAt.getTime() - Date.now() + 100);
   expect(await statuses()).toEqual([401, 401]);
   const lastUse = async () => {
-    const { rows } = await pool.query<{ at: Date | null }>(
-      'select last_used_at as at from api_keys where id = $1',
-      [keyId],
-    );
+    const { rows } = await pool.query<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [
+      keyId,
+    ]);
     return rows[0]?.at;
   };
   await expect.poll(lastUse).toBeTruthy();

@@ -101,10 +101,9 @@ describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
     await untilStatementsEnd(sql);
     const { rowCount: held } = await sql.query('select from holds where account_id = $1', [accountId]);
     await expireNow();
-    const { rows } = await sql.query(
-      'select amount_nano::text as nano from usage_entries where account_id = $1',
-      [accountId],
-    );
+    const { rows } = await sql.query('select amount_nano::text as nano from usage_entries where account_id = $1', [
+      accountId,
+    ]);
     expect([held, rows.length]).toEqual(charges === 1 || (charges !== 0 && held === 0) ? [0, 1] : [1, 0]);
     const spent = rows.reduce((sum, { nano }) => sum + BigInt(nano), 0n);
     expect((await balanceOf(sql, accountId))?.usd).toBe(CREDIT - spent);

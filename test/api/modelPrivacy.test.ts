@@ -112,20 +112,16 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
       for (const suffix of NAMES) {
         // Nothing to change is in this order: who may call the model is told so.
         const { status, words } = await send(policy, '/audio/voice-changer/queue', { model: id + suffix });
-        const expected = isForbidden(id)
-          ? [403, expect.stringContaining(id)]
-          : [400, 'Invalid request parameters'];
+        const expected = isForbidden(id) ? [403, expect.stringContaining(id)] : [400, 'Invalid request parameters'];
         expect([suffix, status, words]).toEqual([suffix, ...expected]);
       }
     }
   });
 
   it('comes to no model by the mapping that it could not call by its id', async () => {
-    const listed = await ask<{ data: Record<string, string> }>(
-      api,
-      'GET /models/compatibility_mapping?type=music',
-      { key: keys[policy] ?? '' },
-    );
+    const listed = await ask<{ data: Record<string, string> }>(api, 'GET /models/compatibility_mapping?type=music', {
+      key: keys[policy] ?? '',
+    });
     const foreign = Object.entries(listed.body.data).filter(([, id]) => id.startsWith('voice-'));
     expect(foreign).toHaveLength(2);
     for (const [model, id] of foreign) {
@@ -168,9 +164,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
         type: 'music',
         fallbacks: [{ model: 'voice-private' }],
       };
-      expect((await send(policy, '/test/try', swapped)).status).toBe(
-        isForbidden('voice-anonymized') ? 403 : 200,
-      );
+      expect((await send(policy, '/test/try', swapped)).status).toBe(isForbidden('voice-anonymized') ? 403 : 200);
     }
   });
 

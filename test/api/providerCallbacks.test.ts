@@ -132,8 +132,7 @@ describe('any other call gets 404 and wakes nobody', () => {
       'x',
     ];
     const before = shown.length;
-    for (const wrong of tokens)
-      expect(await call(`/provider-callbacks/${ENTRY}/${queueId}/${wrong}`)).toBe(404);
+    for (const wrong of tokens) expect(await call(`/provider-callbacks/${ENTRY}/${queueId}/${wrong}`)).toBe(404);
     expect(await call(`/provider-callbacks/${ENTRY}/not-an-id/${own}`)).toBe(404);
     // Without the token nobody makes the adapter work.
     expect(shown.length).toBe(before);

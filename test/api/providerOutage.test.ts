@@ -20,10 +20,7 @@ beforeAll(async () => {
   const { environment } = await createWorld();
   const file = path.join(mkdtempSync(path.join(tmpdir(), 'farebox-outage-')), 'farebox.config.json');
   const provider = simulator({ limits: { concurrent: 3 } });
-  writeFileSync(
-    file,
-    JSON.stringify({ providers: { [DOWN]: provider }, models: [simulatedVoice(DOWN, 0.1)] }),
-  );
+  writeFileSync(file, JSON.stringify({ providers: { [DOWN]: provider }, models: [simulatedVoice(DOWN, 0.1)] }));
   api = await startApi({ environment: { ...environment, FAREBOX_CONFIG: file } });
   world = await openFlowWorld(2, api.environment.DATABASE_URL);
   for (let times = 0; times < 5; times += 1) await recordProviderFailure(world.ledger.pool, DOWN);

@@ -29,8 +29,7 @@ beforeAll(async () => {
     request.once('end', () => {
       const path = request.url ?? '';
       // Speech is sent in part.
-      if (path.endsWith('/audio/speech'))
-        response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(silentMp3(1));
+      if (path.endsWith('/audio/speech')) response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(silentMp3(1));
       waiting.set(path.slice('/v1'.length), response);
     });
   });
@@ -85,12 +84,7 @@ const ORDERS: [what: string, path: string, body: object, late: object | undefine
     { data: [{ index: 0, embedding: [1, 2] }], usage: USAGE },
   ],
   ['a picture', '/images/generations', { model: 'gpt-image-2', prompt: 'A tram' }, undefined],
-  [
-    'streamed speech',
-    '/audio/speech',
-    { model: 'tts-kokoro', input: 'Mind the gap.', streaming: true },
-    undefined,
-  ],
+  ['streamed speech', '/audio/speech', { model: 'tts-kokoro', input: 'Mind the gap.', streaming: true }, undefined],
 ];
 
 /** The account that ordered each. */

@@ -6,11 +6,7 @@ export interface RawOptions {
   quietMs?: number;
 }
 
-export function sendRaw(
-  port: number,
-  bytes: string | Buffer,
-  { quietMs = 500 }: RawOptions = {},
-): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer, { quietMs = 500 }: RawOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = net.connect(port, '127.0.0.1');

@@ -188,9 +188,7 @@ describe('what is no proper HTTP', () => {
 
 describe('slow and surplus clients', () => {
   it('one address has at most its number of connections', async () => {
-    const sockets = Array.from({ length: 80 }, () =>
-      net.connect(api.port, '127.0.0.1').on('error', () => undefined),
-    );
+    const sockets = Array.from({ length: 80 }, () => net.connect(api.port, '127.0.0.1').on('error', () => undefined));
     await sleep(300);
     expect(
       sockets.filter((socket) => !socket.closed && !socket.destroyed && socket.readyState === 'open').length,
@@ -205,14 +203,9 @@ describe('slow and surplus clients', () => {
       api.server.emit('connection', socket);
       return socket;
     };
-    const ofNetwork = Array.from({ length: 60 }, (_, index) =>
-      connect(`2001:db8:1:2::${index.toString(16)}`),
-    );
+    const ofNetwork = Array.from({ length: 60 }, (_, index) => connect(`2001:db8:1:2::${index.toString(16)}`));
     const stranger = connect('2001:db8:1:3::1');
-    expect(ofNetwork.map(({ destroyed }) => destroyed)).toEqual([
-      ...Array(50).fill(false),
-      ...Array(10).fill(true),
-    ]);
+    expect(ofNetwork.map(({ destroyed }) => destroyed)).toEqual([...Array(50).fill(false), ...Array(10).fill(true)]);
     expect(stranger.destroyed).toBe(false);
     for (const socket of [...ofNetwork, stranger]) socket.destroy();
   });
@@ -322,31 +315,26 @@ describe('the end of a process', () => {
     takeEvents();
     const agent = new http.Agent({ keepAlive: true });
     const get = (path: string) =>
-      new Promise<{ status: number | undefined; connection: string | undefined; bytes: number }>(
-        (resolve, reject) => {
-          const request = http.get(`${ending.baseUrl}${path}`, { agent }, (response) => {
-            let received = 0;
-            response.on('data', (chunk: Buffer) => {
-              received += chunk.length;
-            });
-            response.on('end', () =>
-              resolve({
-                status: response.statusCode,
-                connection: response.headers.connection,
-                bytes: received,
-              }),
-            );
-            response.on('error', reject);
+      new Promise<{ status: number | undefined; connection: string | undefined; bytes: number }>((resolve, reject) => {
+        const request = http.get(`${ending.baseUrl}${path}`, { agent }, (response) => {
+          let received = 0;
+          response.on('data', (chunk: Buffer) => {
+            received += chunk.length;
           });
-          request.on('error', reject);
-        },
-      );
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode,
+              connection: response.headers.connection,
+              bytes: received,
+            }),
+          );
+          response.on('error', reject);
+        });
+        request.on('error', reject);
+      });
     await Promise.all([1, 2, 3].map(() => get('/test/slow/50')));
     takeEvents();
-    const answers = [
-      get('/test/slow/1500'),
-      get(`/test/bytes?bytes=${MEGABYTE}&sent=${MEGABYTE}&pauseMs=60`),
-    ];
+    const answers = [get('/test/slow/1500'), get(`/test/bytes?bytes=${MEGABYTE}&sent=${MEGABYTE}&pauseMs=60`)];
     await sleep(100);
     const ended = drain(ending.server, ending.inFlight, 10_000);
     await sleep(50);

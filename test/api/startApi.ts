@@ -36,15 +36,9 @@ export interface TestApi {
   log: string[];
   call(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
   newAccount(): Promise<string>;
-  newKey(
-    keyType: KeyType,
-    more?: Partial<NewKey>,
-  ): Promise<{ secret: string; keyId: string; accountId: string }>;
+  newKey(keyType: KeyType, more?: Partial<NewKey>): Promise<{ secret: string; keyId: string; accountId: string }>;
   /** The same, of an account that has 1,000 USD: paid routes read the body of no other. */
-  fundedKey(
-    keyType: KeyType,
-    more?: Partial<NewKey>,
-  ): Promise<{ secret: string; keyId: string; accountId: string }>;
+  fundedKey(keyType: KeyType, more?: Partial<NewKey>): Promise<{ secret: string; keyId: string; accountId: string }>;
   stop(): Promise<void>;
 }
 

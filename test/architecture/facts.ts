@@ -84,8 +84,7 @@ function importVisitor(add: Collector): VisitorObject {
   return {
     ImportDeclaration: (node) => add.import(node, readImport(node)),
     ExportNamedDeclaration(node) {
-      if (node.specifiers.some((each) => nameOf(each.exported) === 'default'))
-        add.use(node, 'export default');
+      if (node.specifiers.some((each) => nameOf(each.exported) === 'default')) add.use(node, 'export default');
       if (node.source === null) return;
       const names = node.specifiers.map((each) => nameOf(each.local));
       add.import(node, { specifier: node.source.value, typeOnly: node.exportKind === 'type', names });
@@ -107,15 +106,13 @@ function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
     Program(node) {
       for (const each of node.body) {
         const declared = each.type === 'ExportNamedDeclaration' ? each.declaration : each;
-        if (declared?.type === 'VariableDeclaration' && declared.kind !== 'const')
-          add.use(declared, 'let of a module');
+        if (declared?.type === 'VariableDeclaration' && declared.kind !== 'const') add.use(declared, 'let of a module');
         for (const state of statesOf(declared)) add.use(state, 'state of a module');
       }
     },
     ExportDefaultDeclaration: (node) => add.use(node, 'export default'),
     NewExpression(node) {
-      if (node.callee.type === 'Identifier' && node.arguments.length === 0)
-        add.use(node, `new ${node.callee.name}()`);
+      if (node.callee.type === 'Identifier' && node.arguments.length === 0) add.use(node, `new ${node.callee.name}()`);
     },
     MemberExpression(node) {
       const property = memberName(node);
@@ -212,8 +209,7 @@ function declaredType(node: ESTree.Program['body'][number]): string[] {
 
 function countCommentLines(comments: readonly ESTree.Span[], lineOf: (offset: number) => number): number {
   const lines = new Set<number>();
-  for (const { start, end } of comments)
-    for (let line = lineOf(start); line <= lineOf(end); line += 1) lines.add(line);
+  for (const { start, end } of comments) for (let line = lineOf(start); line <= lineOf(end); line += 1) lines.add(line);
   return lines.size;
 }
 
@@ -225,9 +221,7 @@ function opensSuite(callee: ESTree.Expression | ESTree.Super): boolean {
 }
 
 function readImport(node: ESTree.ImportDeclaration): Omit<ImportFact, 'line'> {
-  const kept = node.specifiers.filter(
-    (each) => each.type !== 'ImportSpecifier' || each.importKind !== 'type',
-  );
+  const kept = node.specifiers.filter((each) => each.type !== 'ImportSpecifier' || each.importKind !== 'type');
   const allTypes = node.specifiers.length > 0 && kept.length === 0;
   return {
     specifier: node.source.value,
@@ -237,8 +231,7 @@ function readImport(node: ESTree.ImportDeclaration): Omit<ImportFact, 'line'> {
 }
 
 function parameterCount(node: FunctionNode): number {
-  const isThis = (each: ESTree.ParamPattern | undefined) =>
-    each?.type === 'Identifier' && each.name === 'this';
+  const isThis = (each: ESTree.ParamPattern | undefined) => each?.type === 'Identifier' && each.name === 'this';
   return node.params.filter((each) => !isThis(each)).length;
 }
 

@@ -79,16 +79,7 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
 export const LAUNCHERS = { folder: 'dev/launch/', own: ['dev/launch/', 'dist/'] } as const;
 
 /** Folders of api/ that every subject may use; the others are subjects and do not import each other. */
-export const SHARED_API_FOLDERS = [
-  'auth',
-  'body',
-  'http',
-  'limits',
-  'paid',
-  'queue',
-  'server',
-  'wallets',
-] as const;
+export const SHARED_API_FOLDERS = ['auth', 'body', 'http', 'limits', 'paid', 'queue', 'server', 'wallets'] as const;
 
 /**
  * Where each npm package may be loaded (types may be named on every floor that may import packages). A package without
@@ -159,14 +150,7 @@ const MEMO_FILES = ['api/auth/signIn/signedText.ts'] as const;
 
 export const USE_RULES: readonly UseRule[] = [
   {
-    uses: [
-      'fetch()',
-      'globalThis.fetch',
-      'http.request',
-      'http.get',
-      'new WebSocket()',
-      'globalThis.WebSocket',
-    ],
+    uses: ['fetch()', 'globalThis.fetch', 'http.request', 'http.get', 'new WebSocket()', 'globalThis.WebSocket'],
     allowed: [
       'infra/http/',
       'engines/child/denyNetwork.ts',
@@ -228,13 +212,7 @@ export const CONSOLE_PLACES = ['cli/', 'bench/', 'dev/', 'test/'] as const;
 
 /** `node:` modules that open connections, and who may. Their helpers are free, and so is listening. */
 export const SOCKET_MODULES = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'https', 'http2'] as const;
-export const SOCKET_PLACES = [
-  'infra/http/',
-  'engines/child/denyNetwork.ts',
-  'dev/',
-  'bench/',
-  'test/',
-] as const;
+export const SOCKET_PLACES = ['infra/http/', 'engines/child/denyNetwork.ts', 'dev/', 'bench/', 'test/'] as const;
 export const SOCKET_FREE_NAMES = [
   'isIP',
   'isIPv4',

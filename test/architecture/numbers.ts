@@ -42,9 +42,7 @@ export function printNumbers({ deadExports, lists }: { deadExports: string[]; li
 }
 
 function floorRow(floor: string, files: readonly FileFacts[]): string {
-  const own = files.filter((facts) =>
-    floor === 'all source' ? !isTest(facts) : floorOf(facts.path) === floor,
-  );
+  const own = files.filter((facts) => (floor === 'all source' ? !isTest(facts) : floorOf(facts.path) === floor));
   const lines = linesOf(own);
   const functions = own.flatMap((facts) => facts.functions.filter((each) => !each.inline));
   const cells: [string | number, width: number][] = [

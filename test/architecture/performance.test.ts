@@ -11,9 +11,7 @@ interface Optimisation {
 function optimisations(): Optimisation[] {
   const rows = readSource('docs/performance.md')
     .split('\n')
-    .filter(
-      (line) => line.startsWith('| ') && !line.startsWith('| Optimisation') && !line.startsWith('| --'),
-    );
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| Optimisation') && !line.startsWith('| --'));
   return rows.map((row) => {
     const [name = '', file = '', , bench = ''] = row.slice(2).split(' | ');
     return {

@@ -28,8 +28,7 @@ export function readRules(documents: readonly string[]): RuleBook {
   const ids = documents.flatMap((text) =>
     [...text.matchAll(RULE)].map(([row, id = '']) => {
       const anchor = /<a id="([^"]*)">/.exec(row)?.[1];
-      if (anchor !== undefined && anchor !== id.toLowerCase())
-        throw new Error(`${id} has the anchor ${anchor}`);
+      if (anchor !== undefined && anchor !== id.toLowerCase()) throw new Error(`${id} has the anchor ${anchor}`);
       return id;
     }),
   );

@@ -109,9 +109,7 @@ function partsOf(literal: string): { characters: string[]; words: string[] } {
   for (const character of plain.replace(/\{\d+(,\d*)?\}/g, '').replace(/\\(.)/g, '$1')) {
     if (characters.size < MAX_CHARACTERS) characters.add(character);
   }
-  const words = [...plain.matchAll(/(?:\\.|[^\\\s()[\]{}.^$?*+|])+/g)].map(([word]) =>
-    word.replace(/\\(.)/g, '$1'),
-  );
+  const words = [...plain.matchAll(/(?:\\.|[^\\\s()[\]{}.^$?*+|])+/g)].map(([word]) => word.replace(/\\(.)/g, '$1'));
   return { characters: [...characters], words: words.filter((word) => word.length > 1) };
 }
 
@@ -133,9 +131,7 @@ const MEMBERS: Record<string, string> = {
 /** Texts that the expression's beginnings match: what it asks for in its order, each once, up to each of its places. */
 function beginningsOf(literal: string): string[] {
   const source = literal.slice(1, literal.lastIndexOf('/')).replace(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, '(');
-  const tokens = source.matchAll(
-    /\\[pP]\{[^}]*\}|\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]|\{\d+(?:,\d*)?\}|[\s\S]/g,
-  );
+  const tokens = source.matchAll(/\\[pP]\{[^}]*\}|\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]|\{\d+(?:,\d*)?\}|[\s\S]/g);
   const beginnings = new Set(['']);
   let text = '';
   for (const [token, escaped, negated, members] of tokens) {
@@ -172,9 +168,7 @@ function repeated(beginning: string, unit: string, end: string): Text {
 function manyTexts(literal: string): Text[] {
   const { characters, words } = partsOf(literal);
   const beginnings = beginningsOf(literal);
-  const units = [...characters, ...words].flatMap((first) =>
-    ['', ...characters].map((second) => first + second),
-  );
+  const units = [...characters, ...words].flatMap((first) => ['', ...characters].map((second) => first + second));
   const whole = beginnings.filter((unit) => unit.length > 1);
   return [
     ...[...units, ...whole].map((unit) => repeated('', unit, ENDS[0] ?? '')),
@@ -194,9 +188,7 @@ function slowText(literal: string, letters: number): string | undefined {
 }
 
 function findSlowText(literal: string, letters: number): string | undefined {
-  const use = /[a-z]*g[a-z]*$/.test(literal.slice(literal.lastIndexOf('/')))
-    ? 'text.replace(re, "")'
-    : 're.exec(text)';
+  const use = /[a-z]*g[a-z]*$/.test(literal.slice(literal.lastIndexOf('/'))) ? 'text.replace(re, "")' : 're.exec(text)';
   const context = createContext({});
   const script = new Script(`(() => { const re = ${literal}; for (const text of texts) ${use}; })()`);
   const isSlow = (texts: string[], timeout: number) => {

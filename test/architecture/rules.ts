@@ -75,9 +75,7 @@ function forbiddenOwn(from: string, target: string, fact: NamedImport): string |
 /** The subject folder of api/ that a path is in: `billing` for api/billing/balance.ts. */
 function subjectOf(file: string): string | undefined {
   const folder = /^api\/([^/]+)\//.exec(file)?.[1];
-  return folder === undefined || (SHARED_API_FOLDERS as readonly string[]).includes(folder)
-    ? undefined
-    : folder;
+  return folder === undefined || (SHARED_API_FOLDERS as readonly string[]).includes(folder) ? undefined : folder;
 }
 
 function forbiddenNode(from: string, fact: NamedImport): string | undefined {
@@ -88,8 +86,7 @@ function forbiddenNode(from: string, fact: NamedImport): string | undefined {
   if (!(SOCKET_MODULES as readonly string[]).includes(module)) return undefined;
   if (startsWithAny(from, SOCKET_PLACES)) return undefined;
   const free =
-    fact.names.length > 0 &&
-    fact.names.every((name) => (SOCKET_FREE_NAMES as readonly string[]).includes(name));
+    fact.names.length > 0 && fact.names.every((name) => (SOCKET_FREE_NAMES as readonly string[]).includes(name));
   return free ? undefined : 'the outside world has one door: infra/http';
 }
 
@@ -122,8 +119,7 @@ function useViolations(facts: FileFacts): string[] {
 
 function sizeViolations(facts: FileFacts): string[] {
   if (startsWithAny(facts.path, DATA_FILES)) return [];
-  const file =
-    facts.lines > MAX_FILE_LINES ? [`${facts.path}:1: ${facts.lines} lines, at most ${MAX_FILE_LINES}`] : [];
+  const file = facts.lines > MAX_FILE_LINES ? [`${facts.path}:1: ${facts.lines} lines, at most ${MAX_FILE_LINES}`] : [];
   const functions = facts.functions.flatMap((each) => {
     const at = `${facts.path}:${each.line}: a function`;
     const tooLong = each.lines > MAX_FUNCTION_LINES && !each.testSuite;

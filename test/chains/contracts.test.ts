@@ -6,6 +6,5 @@ import { ROOT } from '../harness/spawn.ts';
 test('compiling the contracts gives exactly the files that are kept', () => {
   const compiled = compileContracts();
   expect(compiled.size).toBeGreaterThan(8);
-  for (const [file, text] of compiled)
-    expect(readFileSync(`${ROOT}${file}`, 'utf8') === text, file).toBe(true);
+  for (const [file, text] of compiled) expect(readFileSync(`${ROOT}${file}`, 'utf8') === text, file).toBe(true);
 });

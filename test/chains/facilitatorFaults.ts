@@ -30,8 +30,7 @@ export const LIES = {
   'success without a transaction': ({ response, ...of }) => sendJson(response, 200, success(of, '')),
   'success with a transaction that does not exist': ({ response, ...of }) =>
     sendJson(response, 200, success(of, NO_TRANSACTION)),
-  'success with what is no hash': ({ response, ...of }) =>
-    sendJson(response, 200, success(of, '0xabc; drop table')),
+  'success with what is no hash': ({ response, ...of }) => sendJson(response, 200, success(of, '0xabc; drop table')),
   "success with another payment's transaction": async ({ response, ...of }) => {
     const hash = of.otherTransaction ?? (await unrelatedTransfer(of));
     sendJson(response, 200, success(of, hash));
@@ -180,8 +179,7 @@ async function fakeTransfer({ chain, request }: Of): Promise<Hex> {
   const address = await chain.deployNamed('FakeUSD');
   const args = [a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce, '0x'];
   const { abi } = testContract('FakeUSD');
-  return (await chain.write({ address, abi, functionName: 'transferWithAuthorization', args }))
-    .transactionHash;
+  return (await chain.write({ address, abi, functionName: 'transferWithAuthorization', args })).transactionHash;
 }
 
 /** Handed in with a signature that is not the payer's. */

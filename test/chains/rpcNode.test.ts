@@ -46,10 +46,7 @@ test('a node says what it is told to say', async () => {
   expect(await client().getChainId()).toBe(1);
 });
 
-test.each(['hangs up', 'answers 500', 'answers HTML', 'stops halfway'] as const)(
-  'a node that %s',
-  async (how) => {
-    node.fail(how);
-    await expect(client().getChainId()).rejects.toThrow();
-  },
-);
+test.each(['hangs up', 'answers 500', 'answers HTML', 'stops halfway'] as const)('a node that %s', async (how) => {
+  node.fail(how);
+  await expect(client().getChainId()).rejects.toThrow();
+});

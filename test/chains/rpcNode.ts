@@ -26,8 +26,7 @@ type Rewrite = (call: RpcCall, reply: RpcReply) => RpcReply | undefined;
 const FAILURES = {
   'hangs up': (response) => void response.destroy(),
   hangs: () => undefined,
-  'answers 429': (response) =>
-    void response.writeHead(429, { 'retry-after': '1' }).end('{"error":"rate limited"}'),
+  'answers 429': (response) => void response.writeHead(429, { 'retry-after': '1' }).end('{"error":"rate limited"}'),
   'answers 500': (response) => void response.writeHead(500).end('internal error'),
   'answers 403': (response) => void response.writeHead(403).end('{"error":"invalid api key SECRET-KEY"}'),
   'answers HTML': (response) =>
@@ -143,10 +142,8 @@ async function laggingReply(state: State, call: RpcCall): Promise<RpcReply> {
 
 function pinned(param: unknown, newest: string): unknown {
   if (typeof param === 'string') return NEWEST.includes(param) ? newest : param;
-  if (typeof param !== 'object' || param === null || !('fromBlock' in param || 'toBlock' in param))
-    return param;
+  if (typeof param !== 'object' || param === null || !('fromBlock' in param || 'toBlock' in param)) return param;
   const { toBlock } = param as { toBlock?: unknown };
-  const isTooNew =
-    typeof toBlock !== 'string' || NEWEST.includes(toBlock) || Number(toBlock) > Number(newest);
+  const isTooNew = typeof toBlock !== 'string' || NEWEST.includes(toBlock) || Number(toBlock) > Number(newest);
   return isTooNew ? { ...param, toBlock: newest } : param;
 }

@@ -40,26 +40,18 @@ async function writePersonalData(account: string): Promise<void> {
       values ($1, 'operator', 'key.create', $2, $3)`,
     [account, rows[0]?.id, { description: PERSONAL, keyType: 'INFERENCE' }],
   );
-  const gift = [
-    'credit',
-    'grant',
-    '--amount',
-    '1',
-    '--account',
-    account,
-    '--note',
-    `goodwill for ${PERSONAL}`,
-  ];
+  const gift = ['credit', 'grant', '--amount', '1', '--account', account, '--note', `goodwill for ${PERSONAL}`];
   expect(await runFarebox(gift, environment)).toMatchObject({ code: 0 });
   await owner.query(
     `insert into audit_events (account_id, actor, action, target_id, changes)
       values ($1, 'operator', 'account.create', 'x', $2)`,
     [account, { notes: PERSONAL, name: PERSONAL }],
   );
-  await owner.query(
-    `insert into job_webhooks (queue_id, account_id, url, events) values ($1, $2, $3, '{stored}')`,
-    [books.storedJob, account, `https://example.com/${PERSONAL}`],
-  );
+  await owner.query(`insert into job_webhooks (queue_id, account_id, url, events) values ($1, $2, $3, '{stored}')`, [
+    books.storedJob,
+    account,
+    `https://example.com/${PERSONAL}`,
+  ]);
   await owner.query(
     `insert into cloned_voices (id, account_id, model_id, service_voice, expires_at)
       values ('vv_' || md5('x'), $1, 'm', $2, now() + interval '1 day')`,
@@ -83,9 +75,7 @@ async function tablesWith(text: string): Promise<string[]> {
   );
   const found: string[] = [];
   for (const { name } of rows) {
-    const { rows: hits } = await owner.query(`select from ${name} t where t::text like $1 limit 1`, [
-      `%${text}%`,
-    ]);
+    const { rows: hits } = await owner.query(`select from ${name} t where t::text like $1 limit 1`, [`%${text}%`]);
     if (hits.length > 0) found.push(name);
   }
   return found.sort();
@@ -127,12 +117,7 @@ describe('farebox accounts', () => {
   });
 
   it('erase removes the personal data everywhere, keeps the books sound, and cannot be taken back', async () => {
-    await owner.query('select * from ledger_resolve($1, $2, $3, $3, $4)', [
-      [books.held],
-      ['released'],
-      [0],
-      [null],
-    ]);
+    await owner.query('select * from ledger_resolve($1, $2, $3, $3, $4)', [[books.held], ['released'], [0], [null]]);
     await owner.query(`update jobs set state = 'stored' where queue_id = $1`, [books.runningJob]);
     expect(await tablesWith('Lovelace')).toEqual([
       ...['accounts', 'api_keys', 'audit_events', 'cloned_voices', 'job_events', 'job_webhooks', 'jobs'],

@@ -75,11 +75,7 @@ const DAMAGE: Damage[] = [
     'I5 a charge is',
     (b) => [`update operations set state = 'settled' where operation_id = '${b.payment}'`],
   ],
-  [
-    'a refund of another day',
-    'I5 a charge has',
-    () => ["update operations set day = day - 1 where kind = 'refund'"],
-  ],
+  ['a refund of another day', 'I5 a charge has', () => ["update operations set day = day - 1 where kind = 'refund'"]],
   [
     'a refund that its charge does not know',
     'I5 a charge has',
@@ -123,16 +119,8 @@ const DAMAGE: Damage[] = [
       `update transfers set amount = -amount where operation_id = '${b.rpc}'`,
     ],
   ],
-  [
-    'a charge of another day',
-    'I9',
-    (b) => [`update operations set day = day + 1 where operation_id = '${b.rpc}'`],
-  ],
-  [
-    'a transfer of another day',
-    'I9',
-    (b) => [`update transfers set day = day + 1 where operation_id = '${b.rpc}'`],
-  ],
+  ['a charge of another day', 'I9', (b) => [`update operations set day = day + 1 where operation_id = '${b.rpc}'`]],
+  ['a transfer of another day', 'I9', (b) => [`update transfers set day = day + 1 where operation_id = '${b.rpc}'`]],
   // Balances, holds and limits.
   [
     'a balance that its transfers do not explain',
@@ -162,17 +150,9 @@ const DAMAGE: Damage[] = [
     'I4 what is held',
     (b) => [`update accounts set usd_held = usd_held + 1 where id = '${b.account}'`],
   ],
-  [
-    'a hold that was forgotten',
-    'I11 no hold',
-    () => ["update holds set expires_at = now() - interval '1 hour'"],
-  ],
+  ['a hold that was forgotten', 'I11 no hold', () => ["update holds set expires_at = now() - interval '1 hour'"]],
   ['a held operation without its hold', 'I11 no hold', () => ['delete from holds']],
-  [
-    'a hold of an operation that is over',
-    'I11 no hold',
-    (b) => [`update holds set operation_id = '${b.rpc}'`],
-  ],
+  ['a hold of an operation that is over', 'I11 no hold', (b) => [`update holds set operation_id = '${b.rpc}'`]],
   ['a key above its limit', 'I8', (b) => [`update api_keys set limit_usd = 4000 where id = '${b.key}'`]],
   [
     'a key that was above its limit before the limit was raised',
@@ -210,11 +190,7 @@ const DAMAGE: Damage[] = [
   // What keeps the past as it is.
   ['a right to change transfers', 'I2', () => ['grant update (amount) on transfers to farebox_app']],
   ['a right to remove seals', 'I2', () => ['grant delete on sealed_days to farebox_app']],
-  [
-    'an audit trail that can be changed',
-    'I2',
-    () => ['drop trigger audit_events_append_only on audit_events'],
-  ],
+  ['an audit trail that can be changed', 'I2', () => ['drop trigger audit_events_append_only on audit_events']],
   [
     'a guard that refuses nothing',
     'I2',

@@ -37,11 +37,7 @@ const give = (b: SoundBooks, kind: string, house: string) => [
 
 export const ENTRY_DAMAGE: Damage[] = [
   // Jobs and charges, both ways.
-  [
-    'a charge for a job without its job',
-    'I14',
-    (b) => [`delete from jobs where queue_id = '${b.storedJob}'`],
-  ],
+  ['a charge for a job without its job', 'I14', (b) => [`delete from jobs where queue_id = '${b.storedJob}'`]],
   [
     'a charge for a job that another charge pays',
     'I14',
@@ -159,11 +155,7 @@ export const ENTRY_DAMAGE: Damage[] = [
     'I10 the lines',
     (b) => recharge(b, b.text, { from: 900, to: 500_000 }),
   ],
-  [
-    'a text call that took 1 for lines of 900',
-    'I10 the lines',
-    (b) => recharge(b, b.text, { from: 900, to: 1 }),
-  ],
+  ['a text call that took 1 for lines of 900', 'I10 the lines', (b) => recharge(b, b.text, { from: 900, to: 1 })],
   [
     'a text call whose price in diem is not that of its lines',
     'I10 the lines',
@@ -225,11 +217,7 @@ export const ENTRY_DAMAGE: Damage[] = [
   ],
   ['a bill above its hold without its rest', 'I6 what exceeds', (b) => uncharge(b, `${b.overrun}:rest`, 500)],
   // Credit.
-  [
-    'a top-up of 500 USD that no payment from a chain has paid',
-    'I5 a payment',
-    (b) => give(b, 'top_up', 'payments'),
-  ],
+  ['a top-up of 500 USD that no payment from a chain has paid', 'I5 a payment', (b) => give(b, 'top_up', 'payments')],
   ['a grant of 500 USD without its act', 'I5 credit', (b) => give(b, 'grant', 'issuance')],
   ['a correction by 500 USD without its act', 'I5 credit', (b) => give(b, 'adjustment', 'adjustments')],
   [

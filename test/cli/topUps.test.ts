@@ -12,11 +12,7 @@ import { type EvmChain, startEvmChain } from '../chains/evmChain.ts';
 import { createWorld } from '../harness/services.ts';
 import { paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
 import { DOLLAR, networkOn, PAYEE, readOn, signedOn } from '../providers/payments/evm/signedPayments.ts';
-import {
-  createSolanaWorld,
-  envelope,
-  type World as SolanaWorld,
-} from '../providers/payments/solana/solanaWorld.ts';
+import { createSolanaWorld, envelope, type World as SolanaWorld } from '../providers/payments/solana/solanaWorld.ts';
 import { runFarebox } from './runFarebox.ts';
 
 interface Answer {
@@ -42,10 +38,7 @@ beforeAll(async () => {
 afterAll(() => pool?.end());
 
 async function reconcile(...options: string[]): Promise<{ code: number; answer: Answer }> {
-  const { code, stdout, stderr } = await runFarebox(
-    ['top-ups', 'reconcile', '--json', ...options],
-    environment,
-  );
+  const { code, stdout, stderr } = await runFarebox(['top-ups', 'reconcile', '--json', ...options], environment);
   if (code > 1) throw new Error(`it exited ${code}: ${stderr}`);
   return { code, answer: JSON.parse(stdout) as Answer };
 }
@@ -113,9 +106,7 @@ describe('on an EVM chain', () => {
       credit: 'unknown payer',
     });
     const third = await reconcile('--credit');
-    expect(third.answer.differences.map(({ paymentId }) => paymentId)).toEqual([
-      paymentIdOf(stranger.payment),
-    ]);
+    expect(third.answer.differences.map(({ paymentId }) => paymentId)).toEqual([paymentIdOf(stranger.payment)]);
     for (const { payment } of [known, failed]) expect(await usdOf(payment)).toBe(10_000_000_000n);
     expect(await usdOf(stranger.payment)).toBe(0n);
     expect(await checkLedger(pool)).toEqual([]);

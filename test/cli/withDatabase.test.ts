@@ -27,10 +27,7 @@ let account: Account;
 beforeAll(async () => {
   ({ environment } = await createWorld());
   admin = new pg.Pool({ connectionString: environment.DATABASE_URL, max: 2 });
-  account = await answerOf<Account>(
-    ['accounts', 'create', '--name', 'Shop', '--diem-daily', '2.5'],
-    environment,
-  );
+  account = await answerOf<Account>(['accounts', 'create', '--name', 'Shop', '--diem-daily', '2.5'], environment);
 });
 afterAll(() => admin?.end());
 
@@ -168,11 +165,7 @@ describe('the audit trail', () => {
     });
     expect(rows).toEqual([
       act('account.create', owner.id, { name: 'Audited', diemDailyAllocation: '0' }),
-      act(
-        'key.create',
-        key.id,
-        expect.objectContaining({ apiKeyType: 'INFERENCE', 'consumptionLimit.usd': '0.5' }),
-      ),
+      act('key.create', key.id, expect.objectContaining({ apiKeyType: 'INFERENCE', 'consumptionLimit.usd': '0.5' })),
       act('key.revoke', key.id, { revokedAt: expect.any(String) }),
       act('credit.grant', `audited-${owner.id}`, { currency: 'usd', amount: '1.5', note: 'hello' }),
     ]);
@@ -193,9 +186,7 @@ describe('ledger check', () => {
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
-      broken: expect.arrayContaining([
-        { invariant: expect.stringContaining('I3'), rows: [expect.anything()] },
-      ]),
+      broken: expect.arrayContaining([{ invariant: expect.stringContaining('I3'), rows: [expect.anything()] }]),
     });
     await admin.query('update accounts set usd_posted = usd_posted - 1 where id = $1', [account.id]);
   });

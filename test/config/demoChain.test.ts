@@ -65,11 +65,7 @@ test('the chains of a demonstration come before those of the operator', () => {
 });
 
 test.each([
-  [
-    'a payment network',
-    { x402: DEMO.x402 },
-    'x402.networks: "eip155:84532" is in the configuration file already',
-  ],
+  ['a payment network', { x402: DEMO.x402 }, 'x402.networks: "eip155:84532" is in the configuration file already'],
   ['a real payment network', { x402: { networks: [BASE] } }, '"eip155:8453" takes real payments'],
   ['a chain node', { rpc: DEMO.rpc }, 'rpc.networks: "base-sepolia" is in the configuration file already'],
 ])('%s of the operator is never replaced', (_, own, words) => {
@@ -78,7 +74,7 @@ test.each([
 
 test('a file that is no configuration, or is not there, is refused', () => {
   expect(() => load({}, { x402: { networks: [{}] } })).toThrow('x402.networks[0].network');
-  expect(() =>
-    loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') }),
-  ).toThrow('cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file');
+  expect(() => loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') })).toThrow(
+    'cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file',
+  );
 });

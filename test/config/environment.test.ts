@@ -61,19 +61,13 @@ describe('the environment', () => {
     ['FAREBOX_DRAIN_SECONDS', '3601', 'found "3601", allowed: seconds from 1 to 3600'],
     ['FAREBOX_PROVIDER_SLOTS', '0', 'found "0", allowed: a count from 1 to 9999'],
     ['LOG_LEVEL', 'loud', 'found "loud", allowed: "fatal", "error", "warn"'],
-    [
-      'FAREBOX_WORKER_QUEUES',
-      'jobs,medai',
-      'found "jobs,medai", allowed: one or more of jobs, media, providers',
-    ],
+    ['FAREBOX_WORKER_QUEUES', 'jobs,medai', 'found "jobs,medai", allowed: one or more of jobs, media, providers'],
     ['S3_BUCKET', 'Bad_Bucket', 'found "Bad_Bucket", allowed: a bucket name'],
     ['TEMPORAL_ADDRESS', 'http://temporal', 'found "http://temporal", allowed: host:port'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'found "collector", allowed: a URL'],
     ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
   ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
-    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(
-      `${name}: ${expected}`,
-    );
+    expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
   });
 
   test('says how many steps of each queue a worker runs at once', () => {
@@ -94,18 +88,11 @@ describe('the environment', () => {
     expect(loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_PUBLIC_URL }).isPublic).toBe(expected);
   });
 
-  test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])(
-    'a wrong %s is refused without printing it',
-    (name) => {
-      const message = messageOf(() =>
-        loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }),
-      );
-      expect(message).toContain(
-        `${name}: found text of 29 characters (not shown), allowed: a URL that starts with`,
-      );
-      expect(message).not.toContain('hidden-pass');
-    },
-  );
+  test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])('a wrong %s is refused without printing it', (name) => {
+    const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
+    expect(message).toContain(`${name}: found text of 29 characters (not shown), allowed: a URL that starts with`);
+    expect(message).not.toContain('hidden-pass');
+  });
 
   test('an empty variable counts as unset, as compose files pass it', () => {
     expect(readEnvironment({ PORT: '', LOG_LEVEL: ' ', FAREBOX_CONFIG: '' })).toMatchObject({
@@ -177,11 +164,7 @@ describe('the environment', () => {
         () => ({ ...NO_DATABASE, DATABASE_URL_FILE: '/no/such/file' }),
         'names no such file',
       ],
-      [
-        'an empty file',
-        () => ({ ...NO_DATABASE, DATABASE_URL_FILE: fileWith('empty', ' \n') }),
-        'names no such file',
-      ],
+      ['an empty file', () => ({ ...NO_DATABASE, DATABASE_URL_FILE: fileWith('empty', ' \n') }), 'names no such file'],
       ['a folder', () => ({ ...NO_DATABASE, DATABASE_URL_FILE: folder }), 'names no such file'],
       [
         'a file above 64 KiB',

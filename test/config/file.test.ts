@@ -158,10 +158,7 @@ describe('a configuration file with an error is refused, and the error names it'
       'fetch.allowPrivateHosts[0]: found "10.0.0.1", allowed: host:port',
     ],
     [{ fetch: { allowPrivateHosts: ['a:99999'] } }, 'found "a:99999", allowed: host:port with a port from 1'],
-    [
-      { jobs: { pollFirstMs: 9000, pollLongestMs: 10 } },
-      'jobs.pollLongestMs: found 10, allowed: at least pollFirstMs',
-    ],
+    [{ jobs: { pollFirstMs: 9000, pollLongestMs: 10 } }, 'jobs.pollLongestMs: found 10, allowed: at least pollFirstMs'],
     [
       { limits: { overrides: { a: { requestsPerMinute: -1 } } } },
       'limits.overrides.a.requestsPerMinute: found -1, allowed: at least 0',
@@ -171,10 +168,7 @@ describe('a configuration file with an error is refused, and the error names it'
       'providers.p.kind: found "opneai", allowed: "openai", "anthropic", "elevenlabs"',
     ],
     [{ providers: { p: {} } }, 'providers.p.kind: found nothing, allowed: "openai"'],
-    [
-      { providers: { 'a b': { kind: 'local' } } },
-      'providers["a b"]: found the key "a b", allowed: a name of 1 to 64',
-    ],
+    [{ providers: { 'a b': { kind: 'local' } } }, 'providers["a b"]: found the key "a b", allowed: a name of 1 to 64'],
     [
       { providers: { p: { kind: 'local', apiKeyEnv: 'X' } } },
       'providers.p.apiKeyEnv: found an unknown key, allowed: only kind',
@@ -191,18 +185,12 @@ describe('a configuration file with an error is refused, and the error names it'
       { providers: { p: { kind: 'simulator', outcome: 'maybe' } } },
       'providers.p.outcome: found "maybe", allowed: "done", "refused"',
     ],
-    [
-      { models: [{ ...MODEL, type: 'voice' }] },
-      'models[0].type: found "voice", allowed: "text", "embedding"',
-    ],
+    [{ models: [{ ...MODEL, type: 'voice' }] }, 'models[0].type: found "voice", allowed: "text", "embedding"'],
     [
       { models: [{ ...MODEL, provider: 'nobody' }] },
       'models[0].provider: found "nobody", allowed: one of local, simulator, elevenlabs',
     ],
-    [
-      { models: [{ ...MODEL, provider: 'toString' }] },
-      'models[0].provider: found "toString", allowed: one of local',
-    ],
+    [{ models: [{ ...MODEL, provider: 'toString' }] }, 'models[0].provider: found "toString", allowed: one of local'],
     [
       { models: [{ ...JUDGE, evaluation: { method: 'guess' } }] },
       'models[0].evaluation.method: found "guess", allowed: "logprobs", "sampling"',
@@ -222,10 +210,7 @@ describe('a configuration file with an error is refused, and the error names it'
       },
       'models[0].evaluation.method: found "logprobs", allowed: "sampling": a provider of kind "anthropic"',
     ],
-    [
-      { models: [MODEL, MODEL] },
-      'models[1].id: found "deep", which models[0] has already, allowed: an id of its own',
-    ],
+    [{ models: [MODEL, MODEL] }, 'models[1].id: found "deep", which models[0] has already, allowed: an id of its own'],
     [
       { models: [{ ...MODEL, privacy: undefined }] },
       'models[0].privacy: found nothing, allowed: "private", "anonymized"',
@@ -235,10 +220,7 @@ describe('a configuration file with an error is refused, and the error names it'
       withSpec({ accepted_audio_formats: ['mp3', 'wma'] }),
       'models[0].spec.accepted_audio_formats[1]: found "wma", allowed: "mp3", "wav"',
     ],
-    [
-      withSpec({ voices: ['bass'] }),
-      'models[0].spec.default_voice: found "alto", allowed: one of the voices listed',
-    ],
+    [withSpec({ voices: ['bass'] }), 'models[0].spec.default_voice: found "alto", allowed: one of the voices listed'],
     [
       withSpec({ pricing: { durations: { '90': { usd: 1, diem: 1 } } } }),
       'models[0].spec.pricing.durations["90"]: found the key "90", allowed: whole minutes',
@@ -309,12 +291,8 @@ describe('a configuration file with an error is refused, and the error names it'
   });
 
   test('a secret written into the file is refused and not printed', () => {
-    const message = messageOf(() =>
-      load({ providers: { p: { kind: 'openai', apiKeyEnv: 'sk-live-0123456789' } } }),
-    );
-    expect(message).toContain(
-      'providers.p.apiKeyEnv: found text of 18 characters (not shown), allowed: the name of',
-    );
+    const message = messageOf(() => load({ providers: { p: { kind: 'openai', apiKeyEnv: 'sk-live-0123456789' } } }));
+    expect(message).toContain('providers.p.apiKeyEnv: found text of 18 characters (not shown), allowed: the name of');
     expect(message).not.toContain('sk-live');
   });
 
@@ -328,12 +306,8 @@ describe('a configuration file with an error is refused, and the error names it'
   });
 
   test('a password in an address is refused and not printed', () => {
-    const message = messageOf(() =>
-      load({ search: { kind: 'searxng', baseUrl: 'http://u:pass-word@host/' } }),
-    );
-    expect(message).toContain(
-      'search.baseUrl: found text of 24 characters (not shown), allowed: an http or https URL',
-    );
+    const message = messageOf(() => load({ search: { kind: 'searxng', baseUrl: 'http://u:pass-word@host/' } }));
+    expect(message).toContain('search.baseUrl: found text of 24 characters (not shown), allowed: an http or https URL');
     expect(message).not.toContain('pass-word');
   });
 
@@ -377,19 +351,13 @@ describe('chain nodes', () => {
 
   test('belong to networks that are sold', () => {
     const message = messageOf(() => load(withNetwork('base-main', { endpoints: [URL_WITH_KEY] })));
-    expect(message).toContain(
-      'rpc.networks.base-main: found an unknown network, allowed: one of arbitrum-mainnet',
-    );
+    expect(message).toContain('rpc.networks.base-main: found an unknown network, allowed: one of arbitrum-mainnet');
     expect(message).not.toContain('very-secret');
   });
 
   test('have a key where their URL waits for one', () => {
-    const message = messageOf(() =>
-      load(withNetwork('base-mainnet', { endpoints: ['https://node.example/{key}'] })),
-    );
-    expect(message).toContain(
-      'rpc.networks.base-mainnet.endpoints[0]: found a URL with {key} and no apiKeyEnv',
-    );
+    const message = messageOf(() => load(withNetwork('base-mainnet', { endpoints: ['https://node.example/{key}'] })));
+    expect(message).toContain('rpc.networks.base-mainnet.endpoints[0]: found a URL with {key} and no apiKeyEnv');
   });
 
   test('are not shown when they are wrong', () => {

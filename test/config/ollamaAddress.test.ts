@@ -36,9 +36,7 @@ test.each([
 
 test('an address is looked at where OLLAMA_HOST names one, and only there', () => {
   expect(loadConfig(PROVIDERS, COMPLETE).ollamaAddress).toBeUndefined();
-  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe(
-    'http://127.0.0.1:1234',
-  );
+  expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe('http://127.0.0.1:1234');
 });
 
 test('models of the file may name the built-in entry, which is where OLLAMA_HOST says', () => {

@@ -163,9 +163,7 @@ describe('what cannot take a payment is refused at the start', () => {
     (network) => {
       const test = network.startsWith('solana') ? { ...SOLANA, network } : { ...BASE, network };
       const message = messageOf(() => load([BASE, test]));
-      expect(message).toContain(
-        `x402.networks[1].network: found the test network "${network}" beside "eip155:8453"`,
-      );
+      expect(message).toContain(`x402.networks[1].network: found the test network "${network}" beside "eip155:8453"`);
       expect(load([test]).x402.networks).toHaveLength(1);
     },
   );

@@ -3,8 +3,7 @@ import { checkConfiguration } from '../../infra/config/readFile.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 import { messageOf } from './environments.ts';
 
-const check = (trustedProxies: unknown) =>
-  checkConfiguration(PROVIDERS, { limits: { trustedProxies } }, 'file');
+const check = (trustedProxies: unknown) => checkConfiguration(PROVIDERS, { limits: { trustedProxies } }, 'file');
 
 test('no proxy is trusted unless it is named', () => {
   expect(checkConfiguration(PROVIDERS, {}, 'file').limits.trustedProxies).toEqual([]);

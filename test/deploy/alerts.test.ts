@@ -18,10 +18,7 @@ const rules = groups.flatMap((group) => group.rules);
 
 /** Names and label matchers of the series that a rule reads. */
 function seriesOf({ expr }: Rule): [name: string, labels: string][] {
-  return [...expr.matchAll(/(farebox_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', labels = '']) => [
-    name,
-    labels,
-  ]);
+  return [...expr.matchAll(/(farebox_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', labels = '']) => [name, labels]);
 }
 
 describe('the alert rules', () => {
@@ -36,26 +33,21 @@ describe('the alert rules', () => {
     ['bills without their hold', 'farebox_ledger_overruns_total'],
     ['bills of left streams above their hold', 'farebox_ledger_overrun_usd_total', 'outcome="left"'],
   ])('name %s', (_trouble, metric, matcher = '') => {
-    const read = rules
-      .flatMap(seriesOf)
-      .filter(([name, labels]) => name === metric && labels.includes(matcher));
+    const read = rules.flatMap(seriesOf).filter(([name, labels]) => name === metric && labels.includes(matcher));
     expect(read).not.toEqual([]);
   });
 
-  it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s reads metrics that exist',
-    async (_alert, rule) => {
-      vi.resetModules();
-      const { API_COUNTERS, WORKER_COUNTERS } = await import('../../infra/telemetry/counters.ts');
-      const registry = new Registry();
-      registerLedgerMetrics(registry, {} as never);
-      const gauges = registry.getMetricsAsArray().map(({ name }) => name);
-      const counters = [...API_COUNTERS, ...WORKER_COUNTERS].map(
-        (counter) => (counter as unknown as { name: string }).name,
-      );
-      for (const [name] of seriesOf(rule)) expect([...gauges, ...counters]).toContain(name);
-    },
-  );
+  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s reads metrics that exist', async (_alert, rule) => {
+    vi.resetModules();
+    const { API_COUNTERS, WORKER_COUNTERS } = await import('../../infra/telemetry/counters.ts');
+    const registry = new Registry();
+    registerLedgerMetrics(registry, {} as never);
+    const gauges = registry.getMetricsAsArray().map(({ name }) => name);
+    const counters = [...API_COUNTERS, ...WORKER_COUNTERS].map(
+      (counter) => (counter as unknown as { name: string }).name,
+    );
+    for (const [name] of seriesOf(rule)) expect([...gauges, ...counters]).toContain(name);
+  });
 });
 
 // An increase is told only from a value that was there before: the first of these must not be missed.

@@ -36,23 +36,12 @@ function read(file: string): string {
 
 describe('docker-compose.yml', () => {
   test('has every part, the API and the workers', () => {
-    const wanted = [
-      'postgres',
-      'redis',
-      's3',
-      'temporal',
-      'temporal-ui',
-      'api',
-      'worker',
-      'media',
-      'migrate',
-    ];
+    const wanted = ['postgres', 'redis', 's3', 'temporal', 'temporal-ui', 'api', 'worker', 'media', 'migrate'];
     expect(Object.keys(services)).toEqual(expect.arrayContaining(wanted));
   });
 
   test.each(Object.entries(services))('%s runs a pinned image', (name, { image }) => {
-    if (OURS.includes(name))
-      expect(resolve(image)).toBe(`farebox:${JSON.parse(read('package.json')).version}`);
+    if (OURS.includes(name)) expect(resolve(image)).toBe(`farebox:${JSON.parse(read('package.json')).version}`);
     else expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
   });
 
@@ -93,8 +82,7 @@ describe('docker-compose.yml', () => {
 
   test('parts are on a network without a way out; the API and the workers have one', () => {
     expect(networks.parts?.internal).toBe(true);
-    for (const name of ['postgres', 'redis', 's3', 'temporal'])
-      expect(serviceOf(name).networks).toEqual(['parts']);
+    for (const name of ['postgres', 'redis', 's3', 'temporal']) expect(serviceOf(name).networks).toEqual(['parts']);
     for (const name of OURS) expect(serviceOf(name).networks).toEqual(['parts', 'outside']);
   });
 
@@ -248,10 +236,7 @@ describe('Temporal', () => {
     const { args } = temporalProcess({ program: PROGRAM, folder, port: 1 });
     rmSync(folder, { recursive: true });
     const started = args.filter((_value, index) => args[index - 1] === '--dynamic-config-value');
-    const deployed = parse(read('infra/deploy/temporal/dynamicconfig.yaml')) as Record<
-      string,
-      { value: unknown }[]
-    >;
+    const deployed = parse(read('infra/deploy/temporal/dynamicconfig.yaml')) as Record<string, { value: unknown }[]>;
     const written = Object.entries(deployed).map(([name, [set]]) => `${name}=${JSON.stringify(set?.value)}`);
     expect(written.sort()).toEqual(started.sort());
   });
@@ -295,9 +280,7 @@ describe('the container image', () => {
     const block = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile)?.[1] ?? '';
     const names = [...block.matchAll(/([A-Z0-9_]+)=/g)].map((match) => match[1] ?? '');
     expect(names).toContain('FAREBOX_DATA');
-    expect(
-      names.filter((name) => name !== 'NODE_ENV' && !(VARIABLE_NAMES as string[]).includes(name)),
-    ).toEqual([]);
+    expect(names.filter((name) => name !== 'NODE_ENV' && !(VARIABLE_NAMES as string[]).includes(name))).toEqual([]);
   });
 
   test('takes in every folder of the product, and neither benches nor tools of tests', () => {
@@ -306,8 +289,7 @@ describe('the container image', () => {
     const folders = readdirSync(ROOT, { withFileTypes: true })
       .filter(
         (entry) =>
-          entry.isDirectory() &&
-          !/^(\.|node_modules$|dist$|coverage$|test$|bench$|examples$|docs$)/.test(entry.name),
+          entry.isDirectory() && !/^(\.|node_modules$|dist$|coverage$|test$|bench$|examples$|docs$)/.test(entry.name),
       )
       .map((entry) => `!${entry.name}`);
     expect(lines).toEqual(expect.arrayContaining(folders));

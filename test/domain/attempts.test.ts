@@ -19,9 +19,7 @@ const MAY: Record<ModelPrivacy, (type: ModelType, privacy: Privacy) => boolean> 
 };
 
 /** Of each type a private and an anonymized model, each with another name, a trait, and a removed one that it replaces. */
-const CATALOGUE = createCatalogue(
-  MODEL_TYPES.flatMap((type) => PRIVACIES.flatMap((privacy) => family(type, privacy))),
-);
+const CATALOGUE = createCatalogue(MODEL_TYPES.flatMap((type) => PRIVACIES.flatMap((privacy) => family(type, privacy))));
 
 function family(type: ModelType, privacy: Privacy): Model[] {
   const pattern = BUILT_IN_MODELS.find((model) => model.type === type);
@@ -48,8 +46,7 @@ function ask(asked: Omit<AttemptsQuery, 'now'>, permission: Partial<Permission> 
   return attemptsOf(CATALOGUE, { ...asked, now: NOW }, { modelPrivacy: 'ALL', models: null, ...permission });
 }
 
-const idsOf = (found: ReturnType<typeof ask>) =>
-  found.ok ? found.attempts.map(({ model }) => model.id) : found.code;
+const idsOf = (found: ReturnType<typeof ask>) => (found.ok ? found.attempts.map(({ model }) => model.id) : found.code);
 
 describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
   const cases = MODEL_TYPES.flatMap((type) => PRIVACIES.map((privacy) => [type, privacy] as const));
@@ -67,8 +64,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
     for (const [type, privacy] of cases) {
       for (const suffix of ['', '-abroad', '-choice', '-gone']) {
         const asked = { name: `${type}-private`, type, fallbacks: [`${type}-${privacy}${suffix}`] };
-        const second =
-          privacy === 'private' || !MAY[modelPrivacy](type, privacy) ? [] : [`${type}-${privacy}`];
+        const second = privacy === 'private' || !MAY[modelPrivacy](type, privacy) ? [] : [`${type}-${privacy}`];
         expect(idsOf(ask(asked, { modelPrivacy }))).toEqual([`${type}-private`, ...second]);
       }
     }

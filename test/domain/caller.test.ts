@@ -18,9 +18,7 @@ describe('the secret of a key', () => {
   it.each(KEY_TYPES)('says that it is an %s key, and carries every random bit', (type) => {
     const secret = formatSecret(type, random);
     expect(secret.startsWith(`FAREBOX_${type}_KEY_`)).toBe(true);
-    expect(Buffer.from(secret.slice(`FAREBOX_${type}_KEY_`.length), 'base64url')).toEqual(
-      Buffer.from(random),
-    );
+    expect(Buffer.from(secret.slice(`FAREBOX_${type}_KEY_`.length), 'base64url')).toEqual(Buffer.from(random));
     expect(looksLikeSecret(secret)).toBe(true);
   });
 

@@ -90,11 +90,7 @@ describe('the built-in catalogue', () => {
     for (const model of BUILT_IN_MODELS) {
       for (const [path, usd] of leaves(pricingOf(model.id))) {
         const nano = nanoFromNumber(usd);
-        expect([model.id, path, nano === undefined ? undefined : nanoToNumber(nano)]).toEqual([
-          model.id,
-          path,
-          usd,
-        ]);
+        expect([model.id, path, nano === undefined ? undefined : nanoToNumber(nano)]).toEqual([model.id, path, usd]);
       }
     }
   });
@@ -130,12 +126,7 @@ describe('the built-in catalogue', () => {
       ...ON_THIS_MACHINE.slice(0, 3),
       ...['tts-elevenlabs-turbo-v2-5', 'elevenlabs/scribe-v2'],
       ...ON_THIS_MACHINE.slice(3, 7),
-      ...[
-        'elevenlabs-tts-multilingual-v2',
-        'elevenlabs-music',
-        'elevenlabs-sound-effects-v2',
-        'elevenlabs-tts-v3',
-      ],
+      ...['elevenlabs-tts-multilingual-v2', 'elevenlabs-music', 'elevenlabs-sound-effects-v2', 'elevenlabs-tts-v3'],
       ...ON_THIS_MACHINE.slice(7),
     ]);
   });
@@ -155,8 +146,7 @@ describe('the built-in catalogue', () => {
   });
 
   it('transcribes only where a recogniser is named, and speaks at once only where a synthesiser is', () => {
-    const reason = (model: Model, programs: LocalPrograms) =>
-      offlineReason(model, surroundings({}, programs));
+    const reason = (model: Model, programs: LocalPrograms) => offlineReason(model, surroundings({}, programs));
     expect(reason(LOCAL_TRANSCRIBE, SPEECH)).toContain('POCKETSPHINX_PATH');
     expect(reason(LOCAL_TRANSCRIBE, HEARING)).toBeUndefined();
     expect(reason(LOCAL_SPEECH_SYNC, HEARING)).toContain('ESPEAK_PATH');
@@ -217,8 +207,7 @@ describe('a name in a request', () => {
       deprecated('astray', { removesAt: '2026-10-02', replacementModelId: 'nowhere', autoRemap: true }),
     ]),
   );
-  const resolve = (name: string, type: Model['type'] = 'music') =>
-    resolveModel(catalogue, { name, type, now: NOW });
+  const resolve = (name: string, type: Model['type'] = 'music') => resolveModel(catalogue, { name, type, now: NOW });
 
   it.each([
     ['first', 'music', 'first'],
@@ -280,26 +269,14 @@ describe('a model is offline', () => {
     ['never, when it runs here', {}, undefined],
     ['when its entry says so', { listing: { offline: true } }, 'it was taken offline'],
     ['without a provider', { provider: 'nobody' }, 'its provider "nobody" is not configured'],
-    [
-      'with a provider named like a property',
-      { provider: 'constructor' },
-      'its provider "constructor" is not',
-    ],
-    [
-      'without the key of its provider',
-      { provider: 'elevenlabs' },
-      'its provider "elevenlabs" is not configured',
-    ],
+    ['with a provider named like a property', { provider: 'constructor' }, 'its provider "constructor" is not'],
+    ['without the key of its provider', { provider: 'elevenlabs' }, 'its provider "elevenlabs" is not configured'],
     ['not with the key that its provider names', { provider: 'own' }, undefined],
     ['with a provider of another kind', { provider: 'llm' }, 'this release does not serve such models'],
     ['without a price', video, 'it has no price'],
     ['without the usual key of its provider', { ...priced, provider: 'hub' }, 'is not configured'],
     ['not with a key of its own name', { ...priced, provider: 'ownHub' }, undefined],
-    [
-      'with the key of its provider unset',
-      { ...priced, provider: 'fal' },
-      'its provider "fal" is not configured',
-    ],
+    ['with the key of its provider unset', { ...priced, provider: 'fal' }, 'its provider "fal" is not configured'],
     ['not with a key of another name', { ...priced, provider: 'media' }, undefined],
     ['when nobody serves its kind', { ...priced, provider: 'llm' }, 'this release does not serve'],
   ])('%s', (_when, more, reason) => {
@@ -318,9 +295,7 @@ describe('modelPrivacy', () => {
   };
   it.each(MODEL_TYPES)('%s: private ones always, others by policy', (type) => {
     const asked = (privacy: Model['privacy']) =>
-      (['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const).map((policy) =>
-        isAllowed(model(type, privacy), policy),
-      );
+      (['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const).map((policy) => isAllowed(model(type, privacy), policy));
     expect(asked('private')).toEqual([true, true, true]);
     const isText = ['text', 'embedding', 'decision'].includes(type);
     expect(asked('anonymized')).toEqual([true, !isText, false]);

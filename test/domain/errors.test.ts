@@ -41,10 +41,7 @@ describe('a refusal for want of funds', () => {
   it('names the limit of the key that was reached', () => {
     expect(keyLimitReached('usd').message).toBe('API key USD spend limit exceeded.');
     expect(keyLimitReached('diem').message).toBe('API key DIEM spend limit exceeded.');
-    expect([keyLimitReached('usd').code, INSUFFICIENT.code]).toEqual([
-      'key_limit_exceeded',
-      'insufficient_balance',
-    ]);
+    expect([keyLimitReached('usd').code, INSUFFICIENT.code]).toEqual(['key_limit_exceeded', 'insufficient_balance']);
   });
 });
 

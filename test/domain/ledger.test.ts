@@ -52,11 +52,7 @@ describe('the split of a price over currencies', () => {
     ['an empty account is insufficient whatever the limits', { keyUsd: 0n, keyDiem: 0n }, INSUFFICIENT],
     ['funds one nano short are insufficient, not limited', { usd: 9n, keyUsd: 5n }, INSUFFICIENT],
     ['a limit lowered below what is spent admits nothing', { usd: 99n, keyUsd: -5n }, USD_LIMIT],
-    [
-      'a diem limit below what is spent takes no diem',
-      { diem: 9n, usd: 10n, keyDiem: -5n },
-      covered(0n, 0n, 10n),
-    ],
+    ['a diem limit below what is spent takes no diem', { diem: 9n, usd: 10n, keyDiem: -5n }, covered(0n, 0n, 10n)],
   ])('%s', (_name, given, expected) => {
     expect(splitPrice(same, means(given))).toEqual(expected);
   });
@@ -101,8 +97,7 @@ describe('every split', () => {
         expect(split.usd).toBeLessThanOrEqual(given.usd);
         const inUsd = split.bundled + split.usd;
         if (given.keyUsd !== undefined && inUsd > 0n) expect(inUsd).toBeLessThanOrEqual(given.keyUsd);
-        if (given.keyDiem !== undefined && split.diem > 0n)
-          expect(split.diem).toBeLessThanOrEqual(given.keyDiem);
+        if (given.keyDiem !== undefined && split.diem > 0n) expect(split.diem).toBeLessThanOrEqual(given.keyDiem);
       }),
     );
   });
@@ -175,12 +170,7 @@ describe('what is left unpaid of a price', () => {
     ['nothing of what diem paid', same, [{ currency: 'diem', amount: 20n }], { usd: 0n, diem: 0n }],
     ['nothing of what usd paid', same, [{ currency: 'usd', amount: 10n }], { usd: 0n, diem: 0n }],
     ['half of what diem paid half', same, [{ currency: 'diem', amount: 10n }], { usd: 5n, diem: 10n }],
-    [
-      'half of what bundled credit paid half',
-      same,
-      [{ currency: 'bundled', amount: 5n }],
-      { usd: 5n, diem: 10n },
-    ],
+    ['half of what bundled credit paid half', same, [{ currency: 'bundled', amount: 5n }], { usd: 5n, diem: 10n }],
     [
       'what both leave',
       same,
@@ -191,12 +181,7 @@ describe('what is left unpaid of a price', () => {
       ],
       { usd: 1n, diem: 2n },
     ],
-    [
-      'a whole nano of a part of one',
-      { usd: 3n, diem: 2n },
-      [{ currency: 'diem', amount: 1n }],
-      { usd: 2n, diem: 1n },
-    ],
+    ['a whole nano of a part of one', { usd: 3n, diem: 2n }, [{ currency: 'diem', amount: 1n }], { usd: 2n, diem: 1n }],
     [
       'diem alone of what is sold for diem alone',
       { usd: 0n, diem: 9n },

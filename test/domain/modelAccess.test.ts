@@ -99,25 +99,14 @@ describe('a model of a text service is online', () => {
       [],
       true,
     ],
-    [
-      'not with addresses of which there are none',
-      { kind: 'openai', upstreams: [] },
-      ['OPENAI_API_KEY'],
-      false,
-    ],
+    ['not with addresses of which there are none', { kind: 'openai', upstreams: [] }, ['OPENAI_API_KEY'], false],
   ])('%s', (_when, settings, secrets, isOnline) => {
     expect(reasonOf(text, settings, { secrets })).toBe(isOnline ? undefined : MISSING);
   });
 });
 
 describe('a model is offline', () => {
-  const ALL_KEYS = [
-    'OPENAI_API_KEY',
-    'ANTHROPIC_API_KEY',
-    'ELEVENLABS_API_KEY',
-    'REPLICATE_API_TOKEN',
-    'FAL_KEY',
-  ];
+  const ALL_KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'ELEVENLABS_API_KEY', 'REPLICATE_API_TOKEN', 'FAL_KEY'];
   const ALL_PROGRAMS = { espeakPath: 'espeak-ng', recogniser: {} };
   const simulator: ProviderSettings = {
     ...{ kind: 'simulator', models: {}, latencyMs: 0, outcome: 'done', faults: [] },
@@ -167,25 +156,10 @@ describe('a key that may not call a model', () => {
   const anonymized = (kind: ModelKind) => modelOf(kind, { id: 'some-model', privacy: 'anonymized' });
 
   it.each([
-    [
-      'of other models',
-      anonymized('image'),
-      { models: ['another'], modelPrivacy: 'ALL' },
-      'other models only',
-    ],
+    ['of other models', anonymized('image'), { models: ['another'], modelPrivacy: 'ALL' }, 'other models only'],
     ['of no models', anonymized('image'), { models: [], modelPrivacy: 'ALL' }, 'other models only'],
-    [
-      'of private texts',
-      anonymized('text'),
-      { models: null, modelPrivacy: 'PRIVATE_TEXT' },
-      '(PRIVATE_TEXT)',
-    ],
-    [
-      'of private models',
-      anonymized('image'),
-      { models: null, modelPrivacy: 'PRIVATE_ONLY' },
-      '(PRIVATE_ONLY)',
-    ],
+    ['of private texts', anonymized('text'), { models: null, modelPrivacy: 'PRIVATE_TEXT' }, '(PRIVATE_TEXT)'],
+    ['of private models', anonymized('image'), { models: null, modelPrivacy: 'PRIVATE_ONLY' }, '(PRIVATE_ONLY)'],
     [
       'of this model, as far as it is private',
       anonymized('text'),

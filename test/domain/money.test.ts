@@ -107,15 +107,11 @@ describe('an amount as text', () => {
 
   it('of a balance is never more than there is', () => {
     fc.assert(
-      fc.property(
-        fc.bigInt({ min: 0n, max: 10n ** 19n }),
-        fc.integer({ min: 0, max: 9 }),
-        (amount, decimals) => {
-          const shown = parseNano(formatNanoFixed(amount, decimals, 'down')) ?? -1n;
-          expect(shown).toBeLessThanOrEqual(amount);
-          expect(amount - shown).toBeLessThan(10n ** BigInt(9 - decimals));
-        },
-      ),
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 19n }), fc.integer({ min: 0, max: 9 }), (amount, decimals) => {
+        const shown = parseNano(formatNanoFixed(amount, decimals, 'down')) ?? -1n;
+        expect(shown).toBeLessThanOrEqual(amount);
+        expect(amount - shown).toBeLessThan(10n ** BigInt(9 - decimals));
+      }),
     );
   });
 });
@@ -136,19 +132,13 @@ describe('a line of a bill', () => {
   it('costs no more in one piece than in two, and at most one nano less', () => {
     const amount = fc.bigInt({ min: 0n, max: 10n ** 12n });
     fc.assert(
-      fc.property(
-        amount,
-        amount,
-        amount,
-        fc.bigInt({ min: 1n, max: 10n ** 6n }),
-        (one, other, price, per) => {
-          const whole = lineCost(one + other, price, per);
-          const parts = lineCost(one, price, per) + lineCost(other, price, per);
-          expect(parts - whole).toBeGreaterThanOrEqual(0n);
-          expect(parts - whole).toBeLessThanOrEqual(1n);
-          expect(whole * per).toBeGreaterThanOrEqual((one + other) * price);
-        },
-      ),
+      fc.property(amount, amount, amount, fc.bigInt({ min: 1n, max: 10n ** 6n }), (one, other, price, per) => {
+        const whole = lineCost(one + other, price, per);
+        const parts = lineCost(one, price, per) + lineCost(other, price, per);
+        expect(parts - whole).toBeGreaterThanOrEqual(0n);
+        expect(parts - whole).toBeLessThanOrEqual(1n);
+        expect(whole * per).toBeGreaterThanOrEqual((one + other) * price);
+      }),
     );
   });
 });

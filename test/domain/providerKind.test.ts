@@ -14,21 +14,13 @@ function keyVariablesOf(settings: ProviderSettings): (string | undefined)[] {
 describe('the key that goes to a text service', () => {
   it.each<[string, ProviderSettings, (string | undefined)[]]>([
     ['that is OpenAI itself', { kind: 'openai' }, ['OPENAI_API_KEY']],
-    [
-      'at the address of OpenAI',
-      { kind: 'openai', baseUrl: 'https://api.openai.com/v1' },
-      ['OPENAI_API_KEY'],
-    ],
+    ['at the address of OpenAI', { kind: 'openai', baseUrl: 'https://api.openai.com/v1' }, ['OPENAI_API_KEY']],
     ['at a region of OpenAI', { kind: 'openai', baseUrl: 'https://eu.api.openai.com' }, ['OPENAI_API_KEY']],
     ['with a port', { kind: 'openai', baseUrl: 'https://API.OpenAI.com:443/v1' }, ['OPENAI_API_KEY']],
     ['of somebody else', { kind: 'openai', baseUrl: 'http://vllm:8000/v1' }, [undefined]],
     ['that names its key', { kind: 'openai', baseUrl: 'http://vllm:8000', apiKeyEnv: 'OWN' }, ['OWN']],
     ['that is Anthropic', { kind: 'anthropic' }, ['ANTHROPIC_API_KEY']],
-    [
-      'that speaks like Anthropic',
-      { kind: 'anthropic', baseUrl: 'https://proxy.test' },
-      ['ANTHROPIC_API_KEY'],
-    ],
+    ['that speaks like Anthropic', { kind: 'anthropic', baseUrl: 'https://proxy.test' }, ['ANTHROPIC_API_KEY']],
     [
       'of several addresses',
       {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
-import {
-  ELEVENLABS_VOICE_CHANGER,
-  LOCAL_VOICE_CHANGER,
-  VOICE_CHANGERS,
-} from '../../domain/catalogue/voiceChangers.ts';
+import { ELEVENLABS_VOICE_CHANGER, LOCAL_VOICE_CHANGER, VOICE_CHANGERS } from '../../domain/catalogue/voiceChangers.ts';
 import { formatNano } from '../../domain/money.ts';
 import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 

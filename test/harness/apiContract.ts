@@ -94,9 +94,7 @@ export function openContract(description: ApiDescription): ApiContract {
 }
 
 function matches(described: string, mediaType: string): boolean {
-  return (
-    described === mediaType || (described.endsWith('/*') && mediaType.startsWith(described.slice(0, -1)))
-  );
+  return described === mediaType || (described.endsWith('/*') && mediaType.startsWith(described.slice(0, -1)));
 }
 
 /** A step of a JSON pointer in a URI fragment. */

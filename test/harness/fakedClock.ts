@@ -65,13 +65,8 @@ export async function fakedClock(): Promise<FakedClock> {
 /** Beside the program where it is installed; under `root/` where the package was unpacked. */
 function libraryOf(program: string): string {
   const base = path.dirname(path.dirname(realpathSync(program)));
-  const folders = [path.join(base, 'root/usr/lib'), path.join(base, 'lib')].filter((folder) =>
-    existsSync(folder),
-  );
-  const places = folders.flatMap((folder) => [
-    folder,
-    ...readdirSync(folder).map((name) => path.join(folder, name)),
-  ]);
+  const folders = [path.join(base, 'root/usr/lib'), path.join(base, 'lib')].filter((folder) => existsSync(folder));
+  const places = folders.flatMap((folder) => [folder, ...readdirSync(folder).map((name) => path.join(folder, name))]);
   const libraries = places.map((place) => path.join(place, 'faketime/libfaketime.so.1'));
   const library = libraries.find((file) => existsSync(file));
   if (library === undefined) throw new Error(`no libfaketime.so.1 belongs to ${program}`);

@@ -32,9 +32,7 @@ interface Accepted {
   downloadUrl?: string;
 }
 
-export type QueueEnd =
-  | ({ ended: 'accepted' } & Accepted)
-  | { ended: 'refused'; status: number; error: string };
+export type QueueEnd = ({ ended: 'accepted' } & Accepted) | { ended: 'refused'; status: number; error: string };
 
 export type JobEnd =
   | { ended: 'delivered'; bytes: Buffer; contentType: string }
@@ -166,11 +164,7 @@ export interface Job {
   downloadUrl?: string;
 }
 
-export async function retrieve(
-  client: JobClient,
-  job: Job,
-  extra: Record<string, unknown> = {},
-): Promise<Reply> {
+export async function retrieve(client: JobClient, job: Job, extra: Record<string, unknown> = {}): Promise<Reply> {
   const named = { model: job.model, queue_id: job.queueId };
   const reply = await post(client, routeOf(job, 'retrieve'), { ...named, ...extra });
   const isReady = job.downloadUrl !== undefined && reply.status === 200;

@@ -29,9 +29,6 @@ async function registerOnce(address: string): Promise<string> {
   }
   const names = Object.values(SEARCH_ATTRIBUTES);
   const typeOf = (name: string) => (name === SEARCH_ATTRIBUTES.costUsd ? 'Double' : 'Keyword');
-  await registerSearchAttributes(
-    { address, namespace },
-    Object.fromEntries(names.map((name) => [name, typeOf(name)])),
-  );
+  await registerSearchAttributes({ address, namespace }, Object.fromEntries(names.map((name) => [name, typeOf(name)])));
   return namespace;
 }

@@ -37,15 +37,9 @@ export const ODD_ENCODINGS: readonly OddEncoding[] = [
   ['twice', (it) => base64(JSON.stringify(it).repeat(2))],
   ['cut off', (it) => base64(JSON.stringify(it).slice(0, -2))],
   ['with a key twice', (it) => base64(JSON.stringify(it).replace('{', '{"address":"0x","payload":{},'))],
-  [
-    'with bytes that are no text',
-    (it) => base64(Buffer.concat([Buffer.from(JSON.stringify(it)), Buffer.from([255])])),
-  ],
+  ['with bytes that are no text', (it) => base64(Buffer.concat([Buffer.from(JSON.stringify(it)), Buffer.from([255])]))],
   ['longer than 8 kB', (it) => base64(JSON.stringify(it).padEnd(6_147))],
-  [
-    'nested too deep',
-    (it) => base64(JSON.stringify({ ...it, deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) })),
-  ],
+  ['nested too deep', (it) => base64(JSON.stringify({ ...it, deep: JSON.parse('['.repeat(20) + ']'.repeat(20)) }))],
 ];
 
 function lastWithBits(tail: string): string {

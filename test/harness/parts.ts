@@ -1,14 +1,6 @@
 /** The real parts of one test run: throwaway, on free ports, in one temporary folder that goes with them. */
 import { randomBytes } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { identify, isAlive, type ProcessIdentity } from '../../dev/launch/processIdentity.mjs';
@@ -92,11 +84,7 @@ function placesOf(folder: string): string[] {
   return [path.join(folder, SPAWNED), ...made, ...made.flatMap(inside), folder];
 }
 
-async function startAll(
-  folder: string,
-  started: SupervisedProcess[],
-  options: PartsOptions,
-): Promise<Services> {
+async function startAll(folder: string, started: SupervisedProcess[], options: PartsOptions): Promise<Services> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const names = [...PART_NAMES, ...OPTIONAL_PART_NAMES];
   const programs = await locateParts(names, { environment: processEnvironment(), progress });

@@ -68,11 +68,7 @@ const REDIS_OPTIONS = 'commandTimeout=none';
 
 /** A whole deployment's worth of empty parts, as the environment variables that its processes read. */
 export async function createWorld(): Promise<{ environment: Record<string, string> }> {
-  const [databaseUrl, s3, namespace] = await Promise.all([
-    createDatabase(),
-    createBucket(),
-    createNamespace(),
-  ]);
+  const [databaseUrl, s3, namespace] = await Promise.all([createDatabase(), createBucket(), createNamespace()]);
   return {
     environment: {
       HOST: '127.0.0.1',
@@ -106,9 +102,7 @@ export interface ProcessOptions {
 }
 
 /** A real API process on a free port; resolves when `/readyz` answers 200. */
-export async function spawnApi(
-  options: ProcessOptions,
-): Promise<Spawned & { baseUrl: string; origin: string }> {
+export async function spawnApi(options: ProcessOptions): Promise<Spawned & { baseUrl: string; origin: string }> {
   const port = options.environment.PORT ?? String(await apiPort());
   const environment = { ...options.environment, PORT: port };
   const { script = 'dist/api/main.js' } = options;
@@ -121,8 +115,7 @@ export async function spawnApi(
 
 async function isReady(origin: string): Promise<void> {
   const answer = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(5_000) });
-  if (answer.status !== 200)
-    throw new Error(`readyz: ${answer.status} ${(await answer.text()).slice(0, 500)}`);
+  if (answer.status !== 200) throw new Error(`readyz: ${answer.status} ${(await answer.text()).slice(0, 500)}`);
 }
 
 /** A real worker process; resolves when it says that it is ready. */

@@ -8,7 +8,6 @@ const worker = globalThis as { [ADDED]?: true };
 if (!worker[ADDED]) {
   worker[ADDED] = true;
   expect.addEqualityTesters([
-    (one: unknown, other: unknown) =>
-      Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : undefined,
+    (one: unknown, other: unknown) => (Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : undefined),
   ]);
 }

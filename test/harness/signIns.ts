@@ -72,9 +72,7 @@ export async function signed(form: Form, wallet: SigningWallet, terms: Partial<T
 }
 
 export function signText(wallet: SigningWallet, message: string): Promise<Hex> | string {
-  return 'signMessage' in wallet
-    ? wallet.signMessage({ message })
-    : base58.encode(wallet.sign(Buffer.from(message)));
+  return 'signMessage' in wallet ? wallet.signMessage({ message }) : base58.encode(wallet.sign(Buffer.from(message)));
 }
 
 export function textOf(form: Form, address: string, { nonce, nowMs }: Terms): string {

@@ -96,11 +96,7 @@ function build(): void {
 }
 
 /** Waits until `check` no longer throws; at its end or after `timeoutMs` kills it and throws, with the process's log. */
-export async function untilReady(
-  spawned: Spawned,
-  check: () => Promise<void>,
-  timeoutMs: number,
-): Promise<void> {
+export async function untilReady(spawned: Spawned, check: () => Promise<void>, timeoutMs: number): Promise<void> {
   const ended = { value: false };
   void spawned.exit.then(() => {
     ended.value = true;

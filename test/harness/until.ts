@@ -14,11 +14,7 @@ export async function endsBefore(work: Promise<unknown>, ms: number): Promise<bo
 }
 
 /** Waits for `check` to become true; throws with `what` when it never does. */
-export async function until(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  limitMs = LIMIT_MS,
-): Promise<void> {
+export async function until(what: string, check: () => boolean | Promise<boolean>, limitMs = LIMIT_MS): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await check())) {
     if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);

@@ -37,8 +37,7 @@ export async function auditJob(world: KillWorld, played: Played): Promise<{ swep
 
 async function isClosed({ temporal }: KillWorld, queueId: string): Promise<boolean> {
   const { status } = await temporal.client.workflow.getHandle(queueId).describe();
-  if (status.name !== 'RUNNING' && status.name !== 'COMPLETED')
-    throw new Error(`the workflow is ${status.name}`);
+  if (status.name !== 'RUNNING' && status.name !== 'COMPLETED') throw new Error(`the workflow is ${status.name}`);
   return status.name === 'COMPLETED';
 }
 
@@ -73,9 +72,7 @@ async function auditMoney({ pool }: KillWorld, { payer, result }: Played): Promi
   const price = local ? PRICE_NANO / 2n : PRICE_NANO;
   const kept = result.end !== 'failed';
   for (const id of new Set([result.queueId, ...rows.map((row) => row.operation_id)])) {
-    const moves = rows
-      .filter((row) => row.operation_id === id)
-      .map(({ kind, amount }) => [kind, BigInt(amount)]);
+    const moves = rows.filter((row) => row.operation_id === id).map(({ kind, amount }) => [kind, BigInt(amount)]);
     const charged = ['charge', -price];
     const refunded = ['refund', price];
     expect({ id, moves }).toEqual({
@@ -102,8 +99,7 @@ function auditTimeline(timeline: readonly TimelineEntry[], state: JobState, isMe
   // The word of a delivery follows its last byte: a process that dies in between leaves the deed and not the word.
   const needed = wanted.filter((event) => event !== 'delivered' && (isMeasured || event !== 'measured'));
   expect(told.filter((event) => needed.includes(event))).toEqual(needed);
-  const strange =
-    state === 'failed' || state === 'cancelled' ? ['stored', 'deleted'] : ['failed', 'refunded'];
+  const strange = state === 'failed' || state === 'cancelled' ? ['stored', 'deleted'] : ['failed', 'refunded'];
   expect(told.filter((event) => strange.includes(event))).toEqual([]);
   for (const entry of timeline) {
     const isMoney = entry.event === 'charged' || entry.event === 'refunded';

@@ -79,9 +79,7 @@ function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap
   if (!ended) return;
   const { ware } = ended.errand;
   const end = `${queueId} ${ended.end} (${job.failureCode}: ${job.failureMessage})`;
-  expect(`${modelId} ${ware.ends.includes(ended.end) ? 'as it behaves' : end}`).toBe(
-    `${modelId} as it behaves`,
-  );
+  expect(`${modelId} ${ware.ends.includes(ended.end) ? 'as it behaves' : end}`).toBe(`${modelId} as it behaves`);
   expect([modelId, priceUsdNano]).toEqual([ware.order.model, quotes.get(ware)]);
 }
 

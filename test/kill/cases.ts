@@ -57,8 +57,7 @@ const FURTHER: readonly KillCase[] = [
   workerDies('output-put', 'music'),
   {
     ...{
-      title:
-        'the API dies once it is told of the charge, while the words of the order take long to be stored',
+      title: 'the API dies once it is told of the charge, while the words of the order take long to be stored',
     },
     ...{ at: 'api', flow: 'music', arm: 'source-begun:pause:1:1500,workflow-started:kill:1:0' },
     strike: 'own death',

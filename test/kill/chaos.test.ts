@@ -125,10 +125,7 @@ async function missingParts(stack: Stack, { pool, storage, temporal }: StackTool
 }
 
 /** Each part once, in any order, and then whichever chance picks; the number of kills of each. */
-async function killAtRandom(
-  stack: Stack,
-  chance: ReturnType<typeof createChance>,
-): Promise<Record<string, number>> {
+async function killAtRandom(stack: Stack, chance: ReturnType<typeof createChance>): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
   const first = chance.shuffle(STACK_PARTS);
   const endAt = Date.now() + CHAOS_MS;

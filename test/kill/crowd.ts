@@ -128,8 +128,7 @@ async function seeThrough(client: JobClient, { job, errand }: Placed, limitMs: n
   if (end.ended === 'gone') throw new Error(`the media of ${job.queueId} are gone`);
   if (end.ended === 'failed') {
     const shown = await showJob(client, job.queueId, limitMs);
-    if (end.refunded === false || !shown.credits_refunded)
-      throw new Error(`${job.queueId} failed without a refund`);
+    if (end.refunded === false || !shown.credits_refunded) throw new Error(`${job.queueId} failed without a refund`);
     if (shown.state === 'failed' || shown.state === 'cancelled') return shown.state;
     throw new Error(`${job.queueId} failed and is ${shown.state}`);
   }

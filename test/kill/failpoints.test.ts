@@ -26,9 +26,7 @@ beforeAll(() => {
 describe('a job whose processes die, or whose replies are lost, ends whole and is paid for once', () => {
   it('covers every failpoint of the table that a job passes', () => {
     const numbers = new Set(FAILPOINTS.map((point) => Number.parseInt(point.number, 10)));
-    const passed = [
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
-    ];
+    const passed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
     expect([...numbers].sort((left, right) => left - right)).toEqual(passed);
     expect(CASES.length).toBeGreaterThanOrEqual(60);
   });
@@ -37,8 +35,7 @@ describe('a job whose processes die, or whose replies are lost, ends whole and i
     '$title',
     async (each) => {
       const { swept, seconds } = await played.outcome(each);
-      if (process.env.KILL_VERBOSE)
-        process.stderr.write(`@ ${seconds.toFixed(1)} s, swept ${swept}: ${each.title}\n`);
+      if (process.env.KILL_VERBOSE) process.stderr.write(`@ ${seconds.toFixed(1)} s, swept ${swept}: ${each.title}\n`);
     },
     LIMIT_MS,
   );

@@ -46,10 +46,7 @@ export interface KillWorld {
 }
 
 /** `variables`: further ones of the environment of every process. */
-export async function openKillWorld(
-  config: object,
-  variables: Record<string, string> = {},
-): Promise<KillWorld> {
+export async function openKillWorld(config: object, variables: Record<string, string> = {}): Promise<KillWorld> {
   const { environment } = await createWorld();
   const file = path.join(services().folder, `kill-${randomUUID()}.json`);
   writeFileSync(file, JSON.stringify(config));

@@ -4,14 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GENERATION_WORKFLOW, type GenerationInput } from '../../workflows/contract.ts';
-import {
-  awaitJob,
-  completeJob,
-  type JobClient,
-  type JobOrder,
-  order,
-  queueJob,
-} from '../harness/jobDriver.ts';
+import { awaitJob, completeJob, type JobClient, type JobOrder, order, queueJob } from '../harness/jobDriver.ts';
 import { spawnApi } from '../harness/services.ts';
 import { severable } from '../harness/severable.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
@@ -49,10 +42,9 @@ async function loseCharged(): Promise<Unheard> {
   await world.worker.death();
   await world.api.kill();
   await unheard;
-  const { rows } = await world.pool.query<{ id: string }>(
-    'select queue_id as id from jobs where account_id = $1',
-    [payer.accountId],
-  );
+  const { rows } = await world.pool.query<{ id: string }>('select queue_id as id from jobs where account_id = $1', [
+    payer.accountId,
+  ]);
   const queueId = rows[0]?.id ?? '';
   const input = await inputOf(queueId);
   await lose(queueId);

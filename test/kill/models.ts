@@ -45,10 +45,7 @@ export interface KillConfig {
 export function killConfig(options: KillConfigOptions = {}): KillConfig {
   return {
     providers: { ...PROVIDERS, music: simulator(), film: simulator() },
-    models: [
-      ...Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.1)),
-      ...Object.values(STUDIOS),
-    ],
+    models: [...Object.keys(PROVIDERS).map((provider) => simulatedVoice(provider, 0.1)), ...Object.values(STUDIOS)],
     media: { retentionHours: options.retentionHours ?? 1 },
     jobs: { deadlineMinutes: 5, pollFirstMs: 150, pollLongestMs: 500 },
   };

@@ -22,9 +22,7 @@ interface Deferred {
 }
 
 /** Starts at once; each of `stages` is a list of cases, the configuration they need, and how many worlds share them. */
-export function playCases(
-  stages: readonly { cases: readonly KillCase[]; config: object; worlds: number }[],
-): Played {
+export function playCases(stages: readonly { cases: readonly KillCase[]; config: object; worlds: number }[]): Played {
   const deferred = new Map<KillCase, Deferred>();
   for (const each of stages.flatMap((stage) => stage.cases)) deferred.set(each, defer());
   const runs = stages.flatMap(({ cases, config, worlds }) => {

@@ -39,8 +39,7 @@ import { openStackTools, type StackTools } from './stackTools.ts';
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 400_000 });
 
 const tools = await findPostgresTools();
-if (!tools && process.env.CI === 'true')
-  throw new Error('Postgres has no pg_dump, pg_restore and psql beside it.');
+if (!tools && process.env.CI === 'true') throw new Error('Postgres has no pg_dump, pg_restore and psql beside it.');
 const WAIT_MS = 60_000;
 const HOLD_MS = 30_000;
 const SOURCE = toneWav(2);
@@ -200,9 +199,7 @@ async function backUp(of: Stack, { payer, key }: Omit<Before, 'rows'>, folder: s
     await world.ledger().hold({ ...held, ttlMs: HOLD_MS });
     await locker.query('begin');
     await locker.query('select from accounts where id = $1 for no key update', [payer.accountId]);
-    const undecided = orderOnce(clientOf(of, payer), orderOf('undecided', key.undecided)).catch(
-      () => undefined,
-    );
+    const undecided = orderOnce(clientOf(of, payer), orderOf('undecided', key.undecided)).catch(() => undefined);
     const isClaimed = async () =>
       (await world.pool.query('select from idempotency_keys where key = $1', [key.undecided])).rowCount === 1;
     await until('the order has its key', isClaimed, WAIT_MS);
@@ -314,10 +311,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
       expect(await movesOf(before.jobs[name])).toContain(CHARGED);
     }
     const other = await orderOnce(client(), { ...orderOf('stored', before.key.stored), source: toneWav(3) });
-    expect([other.status, other.body.toString()]).toEqual([
-      400,
-      expect.stringContaining('different request body'),
-    ]);
+    expect([other.status, other.body.toString()]).toEqual([400, expect.stringContaining('different request body')]);
   });
 
   test('delivers what was stored, and removes it when the client is done', async () => {
@@ -357,10 +351,9 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
   test('gives back a hold that nothing settles', async () => {
     const held = async () => {
       await upkeep('expireHolds');
-      const { rows: left } = await stackTools.pool.query(
-        'select from accounts where id = $1 and usd_held = 0',
-        [before.payer.accountId],
-      );
+      const { rows: left } = await stackTools.pool.query('select from accounts where id = $1 and usd_held = 0', [
+        before.payer.accountId,
+      ]);
       return left.length === 1;
     };
     await until('the hold has expired', held, HOLD_MS + WAIT_MS);

@@ -133,9 +133,7 @@ async function replaceWorkers(world: KillWorld, fleet: Fleet, orders: Orders): P
 
 /** Jobs begin on the version that is there, go on with the one that takes over, and no version misunderstands another. */
 function auditVersions(carried: readonly Carried[], eras: readonly Era[]): void {
-  expect(carried.flatMap(({ queueId, failures }) => failures.map((each) => `${queueId}: ${each}`))).toEqual(
-    [],
-  );
+  expect(carried.flatMap(({ queueId, failures }) => failures.map((each) => `${queueId}: ${each}`))).toEqual([]);
   for (const { version, from, to } of eras) {
     const begun = carried.filter(({ begunAt }) => begunAt > from && begunAt < to);
     expect(begun.length).toBeGreaterThan(0);

@@ -64,8 +64,7 @@ function ask(api: Api, { secret }: Payer, request: { body: string; key?: string 
   });
 }
 
-const call = (method: string, param: string) =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [param] });
+const call = (method: string, param: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [param] });
 
 async function unitsOf({ accountId }: Payer): Promise<string[]> {
   const { rows } = await pool.query<{ units: string }>(
@@ -119,10 +118,7 @@ describe('a process that is killed at', () => {
     expect((await dying.exit).signal).toBe('SIGKILL');
     expect(node.handedIn.filter((one) => one === raw).length).toBe(handedIn);
     // Its lease runs out by itself after 15 seconds; here the clock is helped.
-    await pool.query(
-      `update rpc_answers set leased_until = clock_timestamp() - interval '1 s' where key = $1`,
-      [key],
-    );
+    await pool.query(`update rpc_answers set leased_until = clock_timestamp() - interval '1 s' where key = $1`, [key]);
     const answer = await ask(second, payer, { body, key });
     expect([answer.status, await answer.text()]).toEqual([
       200,
@@ -136,10 +132,6 @@ describe('a process that is killed at', () => {
   });
 
   it('any of them leaves books that are in order', async () => {
-    await until(
-      'all holds are over or wait for their end',
-      async () => (await checkLedger(pool)).length === 0,
-      5_000,
-    );
+    await until('all holds are over or wait for their end', async () => (await checkLedger(pool)).length === 0, 5_000);
   });
 });

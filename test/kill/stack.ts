@@ -35,11 +35,7 @@ export interface Stack {
 const START_LIMIT_MS = 120_000;
 
 /** `variables`: further ones of its environment. A data folder of this name is used again. */
-export async function startStack(
-  name: string,
-  config: object,
-  variables: Record<string, string> = {},
-): Promise<Stack> {
+export async function startStack(name: string, config: object, variables: Record<string, string> = {}): Promise<Stack> {
   const file = path.join(services().folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(config));
   const { start, dataFolder } = await launch(name, ['--no-demo'], { ...variables, FAREBOX_CONFIG: file });

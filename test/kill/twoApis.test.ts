@@ -5,15 +5,7 @@ import { toneWav } from '../../bench/wav.ts';
 import { balanceOf, grant } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { countBy } from '../harness/countBy.ts';
-import {
-  awaitJob,
-  completeJob,
-  type JobClient,
-  jsonOf,
-  order,
-  queueJob,
-  type Reply,
-} from '../harness/jobDriver.ts';
+import { awaitJob, completeJob, type JobClient, jsonOf, order, queueJob, type Reply } from '../harness/jobDriver.ts';
 import { type Spawned, spawnApi } from '../harness/services.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
 import { until } from '../harness/until.ts';

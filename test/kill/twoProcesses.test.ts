@@ -17,13 +17,7 @@ import { type Spawned, services, spawnApi } from '../harness/services.ts';
 import { until } from '../harness/until.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
 import { challengedSignIn } from '../payments/challengedSignIn.ts';
-import {
-  headerOf,
-  legacyHeaderOf,
-  PAYMENT_HEADERS,
-  paidConfig,
-  paidEnvironment,
-} from '../payments/paidWorld.ts';
+import { headerOf, legacyHeaderOf, PAYMENT_HEADERS, paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
 import { DOLLAR, PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 
@@ -223,11 +217,7 @@ describe('afterwards the books', () => {
     const credits = rows.map(({ nano }) => BigInt(nano));
     expect(credits.length).toBe(ROUNDS + 1);
     expect(credits).toEqual((await transfersOf()).map((units) => units * NANO_PER_UNIT));
-    await until(
-      'no hold is open without its end',
-      async () => (await checkLedger(world.pool)).length === 0,
-      10_000,
-    );
+    await until('no hold is open without its end', async () => (await checkLedger(world.pool)).length === 0, 10_000);
     expect((await world.ledgerCheck()).code).toBe(0);
   });
 });

@@ -9,8 +9,6 @@ interface Challenge {
 export async function challengedSignIn(url: string, wallet: SIWxSigner): Promise<string> {
   const challenge = (await (await fetch(url)).json()) as Challenge;
   const offered = challenge.extensions['sign-in-with-x'];
-  const info = { ...offered?.info, ...offered?.supportedChains[0] } as Parameters<
-    typeof createSIWxPayload
-  >[0];
+  const info = { ...offered?.info, ...offered?.supportedChains[0] } as Parameters<typeof createSIWxPayload>[0];
   return encodeSIWxHeader(await createSIWxPayload(info, wallet, url));
 }

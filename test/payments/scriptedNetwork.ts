@@ -2,11 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
-import type {
-  PaymentLookup,
-  PaymentNetwork,
-  SettleOutcome,
-} from '../../providers/payments/paymentNetwork.ts';
+import type { PaymentLookup, PaymentNetwork, SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
 
 export const NETWORK = 'eip155:84532';
 

@@ -23,8 +23,7 @@ export async function failureOf(work: PromiseLike<unknown>): Promise<UpstreamFai
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof UpstreamFailure))
-    throw new Error(`no UpstreamFailure: ${String(error)}`, { cause: error });
+  if (!(error instanceof UpstreamFailure)) throw new Error(`no UpstreamFailure: ${String(error)}`, { cause: error });
   return error;
 }
 

@@ -5,9 +5,7 @@ import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createProviders, type ProviderMeans, type Providers } from '../../providers/createProviders.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 
-export const PROVIDER_KINDS: ModelSurroundings['providerKinds'] = new Map(
-  PROVIDERS.map((each) => [each.kind, each]),
-);
+export const PROVIDER_KINDS: ModelSurroundings['providerKinds'] = new Map(PROVIDERS.map((each) => [each.kind, each]));
 
 type Entries = Readonly<Record<string, ProviderSettings>>;
 

@@ -18,10 +18,7 @@ it('fal and Replicate make media for clients that wait where their key is set, b
   };
   expect([...opened(entries, {}).keys()]).toEqual([]);
   expect([...opened(entries, { FAL_KEY: 'a:b', SECOND_KEY: 'r8' }).keys()]).toEqual(['fal', 'second']);
-  expect([...opened(entries, { MY_KEY: 'a:b', REPLICATE_API_TOKEN: 'r8' }).keys()]).toEqual([
-    'mine',
-    'replicate',
-  ]);
+  expect([...opened(entries, { MY_KEY: 'a:b', REPLICATE_API_TOKEN: 'r8' }).keys()]).toEqual(['mine', 'replicate']);
 });
 
 it('what their models are listed for, they can be asked for', () => {
@@ -69,8 +66,7 @@ const ENDPOINTS: Readonly<Record<string, keyof EndpointTypeMap>> = {
 it('the built-in models that fal has go to its endpoints without any configuration', () => {
   const kinds = ['image', 'inpaint', 'upscale', 'asr', 'tts'];
   const found = BUILT_IN_MODELS.filter(
-    ({ provider, kind, upstreamModel }) =>
-      provider === 'fal' && kinds.includes(kind) && upstreamModel.includes('/'),
+    ({ provider, kind, upstreamModel }) => provider === 'fal' && kinds.includes(kind) && upstreamModel.includes('/'),
   );
   expect(Object.fromEntries(found.map(({ id, upstreamModel }) => [id, upstreamModel]))).toEqual(ENDPOINTS);
 });

@@ -81,9 +81,7 @@ export function cutout(upstreamModel: string, image: ImageFile): Cutout {
   return { ...USER, upstreamModel, image };
 }
 
-export function enlargement(
-  change: Partial<Enlargement> & Pick<Enlargement, 'upstreamModel' | 'image'>,
-): Enlargement {
+export function enlargement(change: Partial<Enlargement> & Pick<Enlargement, 'upstreamModel' | 'image'>): Enlargement {
   return { ...USER, scale: 2, creativity: 0.01, ...change };
 }
 

@@ -40,10 +40,7 @@ it('an entry is there when one of its addresses has its key', () => {
   expect([...open(entries).keys()]).toEqual(['own', 'several', 'local']);
   expect(opened.get('several')?.health?.()).toEqual([{ name: 'b', state: 'closed' }]);
   const secrets = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', OWN_KEY: 'k', A: 'k' };
-  expect([...open(entries, secrets).keys()]).toEqual([
-    ...['openai', 'own', 'keyed', 'several', 'claude'],
-    'local',
-  ]);
+  expect([...open(entries, secrets).keys()]).toEqual([...['openai', 'own', 'keyed', 'several', 'claude'], 'local']);
   expect(
     opened
       .get('several')

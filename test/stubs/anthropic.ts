@@ -81,9 +81,7 @@ async function route(stub: AnthropicStub, request: IncomingMessage, response: Se
     return void response.end(page ? script.body : JSON.stringify(script.body ?? {}));
   }
   const refusal =
-    request.url === '/v1/messages'
-      ? refusalOf(stub, call)
-      : { type: 'not_found_error', message: 'Not Found' };
+    request.url === '/v1/messages' ? refusalOf(stub, call) : { type: 'not_found_error', message: 'Not Found' };
   if (refusal !== undefined) {
     response.writeHead(STATUS[refusal.type] ?? 400, { 'content-type': 'application/json' });
     return void response.end(
@@ -130,11 +128,7 @@ function messageOf({ model }: MessagesBody, script: AnthropicScript) {
   };
 }
 
-async function streamMessage(
-  response: ServerResponse,
-  body: MessagesBody,
-  script: AnthropicScript,
-): Promise<void> {
+async function streamMessage(response: ServerResponse, body: MessagesBody, script: AnthropicScript): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   let frames = 0;
   for (const frame of framesOf(messageOf(body, script))) {

@@ -21,15 +21,10 @@ const OLDER = ['claude-haiku-4-5', 'claude-3-7-sonnet-20250219'];
 
 export type ApiVersion = '2023-06-01' | '2026-10-21';
 
-export function checkMessages(
-  body: MessagesBody,
-  version: ApiVersion,
-): { type: string; message: string } | undefined {
+export function checkMessages(body: MessagesBody, version: ApiVersion): { type: string; message: string } | undefined {
   const message = wrong(body, version);
   if (message !== undefined) return { type: 'invalid_request_error', message };
-  return body.model.startsWith('claude-')
-    ? undefined
-    : { type: 'not_found_error', message: `model: ${body.model}` };
+  return body.model.startsWith('claude-') ? undefined : { type: 'not_found_error', message: `model: ${body.model}` };
 }
 
 function wrong(body: MessagesBody, version: ApiVersion): string | undefined {
@@ -37,15 +32,13 @@ function wrong(body: MessagesBody, version: ApiVersion): string | undefined {
   if (unknown !== undefined) return `${unknown}: Extra inputs are not permitted`;
   if (!(body.max_tokens >= 1)) return 'max_tokens: Field required';
   if (body.messages.length === 0) return 'messages: at least one message is required';
-  if (body.tool_choice !== undefined && body.tools === undefined)
-    return 'tool_choice may only be specified with tools';
+  if (body.tool_choice !== undefined && body.tools === undefined) return 'tool_choice may only be specified with tools';
   return wrongMessage(body) ?? wrongForModel(body, version);
 }
 
 function wrongMessage({ messages }: MessagesBody): string | undefined {
   for (const [at, { role, content }] of messages.entries()) {
-    if (role !== 'user' && role !== 'assistant')
-      return `messages.${at}.role: Input should be 'user' or 'assistant'`;
+    if (role !== 'user' && role !== 'assistant') return `messages.${at}.role: Input should be 'user' or 'assistant'`;
     if (content.length === 0) return `messages.${at}: all messages must have non-empty content`;
     const blocks = typeof content === 'string' ? [] : content;
     if (blocks.some((block) => block.type === 'text' && block.text === '')) {

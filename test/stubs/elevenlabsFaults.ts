@@ -95,10 +95,7 @@ interface Endless {
   count: (size: number) => void;
 }
 
-async function gigabyte(
-  response: ServerResponse,
-  { contentType, head, piece, count }: Endless,
-): Promise<void> {
+async function gigabyte(response: ServerResponse, { contentType, head, piece, count }: Endless): Promise<void> {
   response.writeHead(200, { 'content-type': contentType });
   response.write(head);
   let gone = false;

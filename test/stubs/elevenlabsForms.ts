@@ -22,9 +22,7 @@ interface FormAnswer {
 }
 
 export async function takeForm(path: string, { body, type, response }: Arrived): Promise<StubForm> {
-  const form = await new Response(body, { headers: { 'content-type': type } })
-    .formData()
-    .catch(() => new FormData());
+  const form = await new Response(body, { headers: { 'content-type': type } }).formData().catch(() => new FormData());
   const taken: StubForm = { path, fields: {}, files: [], aborted: false };
   for (const [name, value] of form) {
     if (typeof value === 'string') taken.fields[name] = value;
@@ -54,10 +52,8 @@ export function checkTranscript({ fields, files }: StubForm): FormAnswer {
     const message = `'${model}' is not a valid model_id.`;
     return { status: 400, body: { detail: { status: 'invalid_model_id', message } } };
   }
-  if (!['none', 'word', 'character'].includes(times))
-    return invalid('timestamps_granularity', 'Invalid value');
-  if (language !== undefined && !/^[a-z]{2,3}$/.test(language))
-    return invalid('language_code', 'Invalid value');
+  if (!['none', 'word', 'character'].includes(times)) return invalid('timestamps_granularity', 'Invalid value');
+  if (language !== undefined && !/^[a-z]{2,3}$/.test(language)) return invalid('language_code', 'Invalid value');
   const spacing = { text: ' ', start: 0.42, end: 0.5, type: 'spacing', logprob: 0 };
   const timed = [word('Hello', 0, 0.42), spacing, word('there.', 0.5, 0.9)];
   const words = times === 'none' ? [] : timed;
@@ -75,8 +71,7 @@ export function checkTranscript({ fields, files }: StubForm): FormAnswer {
 
 export function checkVoice({ fields, files }: StubForm): FormAnswer {
   if (!fields.name) return invalid('name', 'Field required');
-  if (files.length === 0 || files.some(({ name }) => name !== 'files'))
-    return invalid('files', 'Field required');
+  if (files.length === 0 || files.some(({ name }) => name !== 'files')) return invalid('files', 'Field required');
   return { status: 200, body: { voice_id: STUB_VOICE, requires_verification: false } };
 }
 

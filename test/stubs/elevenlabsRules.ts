@@ -85,16 +85,13 @@ async function checkConversion(order: StubOrder): Promise<Checked> {
     return typeof value === 'string' ? value : undefined;
   };
   const invalid: InvalidField[] = [];
-  const wrong = (name: string, msg: string) =>
-    invalid.push({ loc: ['body', name], msg, type: 'value_error' });
+  const wrong = (name: string, msg: string) => invalid.push({ loc: ['body', name], msg, type: 'value_error' });
   const audio = form.get('audio');
   if (!(audio instanceof Blob)) wrong('audio', 'Field required');
   const seed = text('seed');
-  if (seed !== undefined && !(/^\d+$/.test(seed) && Number(seed) <= 4_294_967_295))
-    wrong('seed', 'Invalid seed');
+  if (seed !== undefined && !(/^\d+$/.test(seed) && Number(seed) <= 4_294_967_295)) wrong('seed', 'Invalid seed');
   const noise = text('remove_background_noise') ?? 'false';
-  if (noise !== 'true' && noise !== 'false')
-    wrong('remove_background_noise', 'Input should be a valid boolean');
+  if (noise !== 'true' && noise !== 'false') wrong('remove_background_noise', 'Input should be a valid boolean');
   const fileFormat = text('file_format') ?? 'other';
   if (fileFormat !== 'other' && fileFormat !== 'pcm_s16le_16') wrong('file_format', 'Invalid format');
   const outputFormat = order.url.searchParams.get('output_format') ?? 'mp3_44100_128';
@@ -162,8 +159,7 @@ const PLAN_FORMAT =
 
 function checkGeneration(order: StubOrder, operation: AcceptedGeneration['operation']): Checked {
   const asked = order.url.searchParams.get('output_format');
-  const outputFormat =
-    asked === null || (operation === 'music' && asked === 'auto') ? 'mp3_44100_128' : asked;
+  const outputFormat = asked === null || (operation === 'music' && asked === 'auto') ? 'mp3_44100_128' : asked;
   const unstreamed = order.streamed && outputFormat.startsWith('wav_');
   if (!OUTPUT_FORMAT.test(outputFormat) || unstreamed) {
     return {
@@ -195,8 +191,7 @@ function checkSpeech(body: unknown): CheckedBody {
   if (!parsed.success) return invalidFields(parsed.error);
   const { text, model_id, language_code, voice_settings } = parsed.data;
   const model = SPEECH_MODELS[model_id];
-  if (model === undefined)
-    return refuse('model_not_found', `A model with model ID ${model_id} does not exist.`);
+  if (model === undefined) return refuse('model_not_found', `A model with model ID ${model_id} does not exist.`);
   if (text.length > model.characters) {
     const words = `This request's text has ${text.length} characters and exceeds the character limit of ${model.characters} characters.`;
     return refuse('max_character_limit_exceeded', words);

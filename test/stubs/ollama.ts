@@ -154,8 +154,7 @@ function chat(stub: OllamaStub, body: ChatBody, response: ServerResponse): void 
   const answer = planAnswer(body, script);
   if (body.stream !== true) return void send(response, 200, completionOf(body, answer, script));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const { frame } of chunkFrames(body, answer, script))
-    response.write(`data: ${JSON.stringify(frame)}\n\n`);
+  for (const { frame } of chunkFrames(body, answer, script)) response.write(`data: ${JSON.stringify(frame)}\n\n`);
   response.end('data: [DONE]\n\n');
 }
 

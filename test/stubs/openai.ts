@@ -117,8 +117,7 @@ class Stub implements OpenAiStub {
 
   /** The service's own checks; a script with a status or a body goes before them. */
   private refusal({ headers, body, path }: ReceivedCall, script: ChatScript): Invalid | undefined {
-    if (script.status !== undefined || script.body !== undefined || script.raw !== undefined)
-      return undefined;
+    if (script.status !== undefined || script.body !== undefined || script.raw !== undefined) return undefined;
     if (this.apiKey !== undefined && headers.authorization !== `Bearer ${this.apiKey}`) {
       const message = 'Incorrect API key provided: stub-****.';
       return { status: 401, type: 'invalid_request_error', code: 'invalid_api_key', message };
@@ -150,11 +149,7 @@ class Stub implements OpenAiStub {
     return this.sendFrames(call, answer, { script, response });
   }
 
-  private async sendRaw(
-    call: ReceivedCall,
-    raw: readonly (string | Buffer)[],
-    { script, response }: Sending,
-  ) {
+  private async sendRaw(call: ReceivedCall, raw: readonly (string | Buffer)[], { script, response }: Sending) {
     response.writeHead(script.status ?? 200, { 'content-type': 'text/event-stream', ...script.headers });
     for (const piece of raw) {
       response.write(piece);
@@ -228,9 +223,7 @@ function sendError(response: ServerResponse, { status, message, type, code, para
 function embeddingsOf({ model, input, dimensions = 4, encoding_format: format }: ChatBody) {
   const inputs = typeof input === 'string' ? [input] : (input ?? []);
   const data = inputs.map((text, index) => {
-    const vector = Float32Array.from({ length: dimensions }, (_, at) =>
-      at === 0 ? text.length : index + 0.5,
-    );
+    const vector = Float32Array.from({ length: dimensions }, (_, at) => (at === 0 ? text.length : index + 0.5));
     const embedding = format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector];
     return { object: 'embedding', index, embedding };
   });

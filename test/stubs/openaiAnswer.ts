@@ -125,9 +125,7 @@ export function* chunkFrames(body: ChatBody, answer: Answer, script: ChatScript)
       yield { frame: chunk(index, { [script.reasoningField ?? 'reasoning_content']: token }), tokens: 1 };
     }
     for (const token of answer.text) {
-      const rest = body.logprobs
-        ? { logprobs: logprobsOf({ ...answer, text: [token] }, body.top_logprobs) }
-        : {};
+      const rest = body.logprobs ? { logprobs: logprobsOf({ ...answer, text: [token] }, body.top_logprobs) } : {};
       yield { frame: chunk(index, { content: token }, rest), tokens: 1 };
     }
     for (const delta of callDeltas(script)) yield { frame: chunk(index, delta), tokens: 1 };

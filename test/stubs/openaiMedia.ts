@@ -26,8 +26,7 @@ export interface OpenAiMediaStub {
   close(): Promise<void>;
 }
 
-const PNG =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==';
 export const STUB_PNG = Buffer.from(PNG, 'base64');
 
 export const STUB_WORDS = [
@@ -104,8 +103,7 @@ class Stub implements OpenAiMediaStub {
   private answer(call: MediaCall, response: ServerResponse): Promise<void> | void {
     const { fields } = call;
     if (call.path === '/v1/audio/transcriptions') return send(response, 200, transcriptOf(fields));
-    if (call.path === '/v1/audio/speech')
-      return this.speak(String(fields.response_format ?? 'mp3'), response);
+    if (call.path === '/v1/audio/speech') return this.speak(String(fields.response_format ?? 'mp3'), response);
     const asked = fields.response_format === 'b64_json';
     const urls = this.answersUrls && !asked;
     const picture = urls ? { url: `${new URL(this.baseUrl).origin}/files/1.png` } : { b64_json: PNG };
@@ -162,8 +160,7 @@ async function readForm(call: MediaCall, body: Response): Promise<void> {
 }
 
 function transcriptOf(fields: MediaCall['fields']): unknown {
-  if (fields.response_format !== 'verbose_json')
-    return { text: STUB_TEXT, usage: { type: 'duration', seconds: 1 } };
+  if (fields.response_format !== 'verbose_json') return { text: STUB_TEXT, usage: { type: 'duration', seconds: 1 } };
   const times = [fields['timestamp_granularities[]'] ?? 'segment'].flat();
   const segment = { id: 0, seek: 0, start: 0, end: 0.9, text: STUB_TEXT, tokens: [1], temperature: 0 };
   return {

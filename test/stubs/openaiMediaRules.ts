@@ -29,15 +29,7 @@ type Check = (call: MediaCall) => MediaRefusal | undefined;
 
 const GENERATION = [
   ...['model', 'prompt', 'n', 'size', 'quality', 'background', 'moderation', 'output_format', 'user'],
-  ...[
-    'output_compression',
-    'partial_images',
-    'stream',
-    'style',
-    'response_format',
-    'safety_identifier',
-    'svg',
-  ],
+  ...['output_compression', 'partial_images', 'stream', 'style', 'response_format', 'safety_identifier', 'svg'],
 ];
 const EDIT = [
   ...['model', 'prompt', 'n', 'size', 'quality', 'background', 'output_format', 'user', 'response_format'],
@@ -94,9 +86,7 @@ function checkGrok(fields: MediaCall['fields']): MediaRefusal | undefined {
   const shapes = ['1:1', '3:2', '2:3', '4:3', '3:4', '16:9', '9:16', '2:1', '1:2', '20:9', '9:20'];
   const { aspect_ratio: shape, resolution } = fields;
   if (shape !== undefined && !shapes.includes(String(shape))) return invalid('Invalid aspect ratio.');
-  return resolution === undefined || /^[12]k$/.test(String(resolution))
-    ? undefined
-    : invalid('Invalid tier.');
+  return resolution === undefined || /^[12]k$/.test(String(resolution)) ? undefined : invalid('Invalid tier.');
 }
 
 function checkEdit(call: MediaCall): MediaRefusal | undefined {
@@ -120,38 +110,21 @@ function checkTranscription({ fields, files, isForm }: MediaCall): MediaRefusal 
   if (/^gpt-.*transcribe/.test(String(model)) && format !== 'json') {
     return invalid(`response_format '${format}' is not compatible with model '${model}'.`);
   }
-  if (times !== undefined && format !== 'verbose_json')
-    return invalid('timestamp_granularities needs verbose_json.');
+  if (times !== undefined && format !== 'verbose_json') return invalid('timestamp_granularities needs verbose_json.');
   return undefined;
 }
 
-const VOICES = [
-  'alloy',
-  'ash',
-  'ballad',
-  'coral',
-  'echo',
-  'fable',
-  'onyx',
-  'nova',
-  'sage',
-  'shimmer',
-  'verse',
-];
+const VOICES = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'onyx', 'nova', 'sage', 'shimmer', 'verse'];
 
 function checkSpeech({ fields }: MediaCall): MediaRefusal | undefined {
   const { input, voice, model, response_format: format = 'mp3', speed = 1 } = fields;
-  if (typeof input !== 'string' || input === '')
-    return invalid("'input': String should have at least 1 character");
+  if (typeof input !== 'string' || input === '') return invalid("'input': String should have at least 1 character");
   if (input.length > 4_096)
     return invalid("'input': String should have at most 4096 characters", 'string_above_max_length');
-  if (!['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'].includes(String(format)))
-    return invalid('Invalid format.');
+  if (!['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'].includes(String(format))) return invalid('Invalid format.');
   if (Number(speed) < 0.25 || Number(speed) > 4) return invalid('speed: out of range');
   const own = /^(tts|gpt)/.test(String(model));
-  return own && !VOICES.includes(String(voice))
-    ? invalid("'voice': Input should be 'alloy', 'ash'…")
-    : undefined;
+  return own && !VOICES.includes(String(voice)) ? invalid("'voice': Input should be 'alloy', 'ash'…") : undefined;
 }
 
 const REJECTED: MediaRefusal = {

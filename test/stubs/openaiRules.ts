@@ -29,25 +29,8 @@ export interface Invalid {
 /** Of `CreateChatCompletionRequest`; what else is sent is refused, as OpenAI does. */
 const FIELDS = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'tools'],
-  ...[
-    'tool_choice',
-    'logprobs',
-    'top_logprobs',
-    'temperature',
-    'top_p',
-    'frequency_penalty',
-    'presence_penalty',
-  ],
-  ...[
-    'seed',
-    'stop',
-    'parallel_tool_calls',
-    'response_format',
-    'reasoning_effort',
-    'verbosity',
-    'store',
-    'user',
-  ],
+  ...['tool_choice', 'logprobs', 'top_logprobs', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty'],
+  ...['seed', 'stop', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'verbosity', 'store', 'user'],
   ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'metadata', 'modalities'],
 ]);
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
@@ -77,10 +60,7 @@ export function checkChat(body: ChatBody): Invalid | undefined {
     return invalid('top_logprobs', "Invalid 'top_logprobs'.");
   }
   if (body.stream_options !== undefined && body.stream !== true) {
-    return invalid(
-      'stream_options',
-      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-    );
+    return invalid('stream_options', "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
   }
   if (body.tool_choice !== undefined && body.tools === undefined) {
     return invalid('tool_choice', "'tool_choice' is only allowed when 'tools' are specified.");

@@ -34,14 +34,9 @@ async function startStub(ordinary: EngineBehaviour): Promise<EngineStub> {
   };
 }
 
-export function answering(
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): EngineBehaviour {
+export function answering(status: number, body: unknown, headers: Record<string, string> = {}): EngineBehaviour {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return (_, response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+  return (_, response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 }
 
 export const BRAVE_KEY = 'brave-test-key';
@@ -56,8 +51,7 @@ export function startBraveStub(): Promise<EngineStub> {
   return startStub((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://stub');
     const answer = (status: number, body: unknown) => answering(status, body)(request, response);
-    if (request.method !== 'GET' || pathname !== '/res/v1/web/search')
-      return answer(404, braveError(404, 'NOT_FOUND'));
+    if (request.method !== 'GET' || pathname !== '/res/v1/web/search') return answer(404, braveError(404, 'NOT_FOUND'));
     if (request.headers['x-subscription-token'] !== BRAVE_KEY)
       return answer(422, braveError(422, 'SUBSCRIPTION_TOKEN_INVALID'));
     const count = Number(searchParams.get('count') ?? 20);
@@ -91,8 +85,7 @@ export function startSearxngStub(): Promise<EngineStub> {
   return startStub((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://stub');
     if (pathname !== '/search') return answering(404, '<html>Page not found</html>')(request, response);
-    if (searchParams.get('format') !== 'json')
-      return answering(403, '<html>Forbidden</html>')(request, response);
+    if (searchParams.get('format') !== 'json') return answering(403, '<html>Forbidden</html>')(request, response);
     const query = searchParams.get('q') ?? '';
     if (query === '') return answering(400, '<html>No query</html>')(request, response);
     const none = { query, number_of_results: 0, results: [], answers: [], corrections: [], infoboxes: [] };

@@ -11,11 +11,7 @@ function box(type: string, body: Buffer = Buffer.alloc(0)): Buffer {
 /** The outer structure of an MP4, whole: brands, index, data. Nothing in it can be played. */
 export function smallMp4(brand = 'isom'): Buffer {
   const brands = Buffer.from(`${brand}\0\0\0\0${brand}`, 'latin1');
-  return Buffer.concat([
-    box('ftyp', brands),
-    box('moov', Buffer.alloc(64)),
-    box('mdat', Buffer.alloc(512, 7)),
-  ]);
+  return Buffer.concat([box('ftyp', brands), box('moov', Buffer.alloc(64)), box('mdat', Buffer.alloc(512, 7))]);
 }
 
 export const STUB_AUDIO = silentMp3(1);

@@ -69,8 +69,7 @@ async function work(): Promise<string[]> {
   return [...new Set(versions)];
 }
 
-const takeover = (buildId: string) =>
-  openDeploymentTakeover(temporal, { namespace, buildId, patience: PATIENCE });
+const takeover = (buildId: string) => openDeploymentTakeover(temporal, { namespace, buildId, patience: PATIENCE });
 
 /** Looks of both at the same time; how many took over. */
 async function lookBoth(sides: readonly DeploymentTakeover[]): Promise<number> {

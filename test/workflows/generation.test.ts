@@ -62,8 +62,7 @@ describe('a generation that goes well', () => {
         },
         awaitOutcome: () => {
           asked += 1;
-          if (asked < questions)
-            throw ApplicationFailure.create({ type: 'StillRunning', message: 'not yet' });
+          if (asked < questions) throw ApplicationFailure.create({ type: 'StillRunning', message: 'not yet' });
           return Promise.resolve({ kind: 'stored' });
         },
       },
@@ -295,8 +294,7 @@ describe('a generation that ends before its output is stored', () => {
         generate: () => new Promise<GenerateResult>(() => undefined),
         endJob: (input) => {
           asked.push([input.state, input.isClients ?? false]);
-          if (input.isClients && refuses)
-            return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
+          if (input.isClients && refuses) return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
           return Promise.resolve({ state: input.state, refundId: 'refund-1' });
         },
       },

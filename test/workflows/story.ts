@@ -1,11 +1,6 @@
 /** Runs the generation workflow on a real server with activities that a test chooses, and tells what happened. */
 import { randomUUID } from 'node:crypto';
-import {
-  type Client,
-  Connection,
-  Client as TemporalClient,
-  WithStartWorkflowOperation,
-} from '@temporalio/client';
+import { type Client, Connection, Client as TemporalClient, WithStartWorkflowOperation } from '@temporalio/client';
 import {
   bundleWorkflowCode,
   DefaultLogger,
@@ -63,10 +58,7 @@ export interface Stage {
   /** Without a job: only what comes of the attempts to tell somebody. */
   attempts(deliver: Activities['deliverWebhook']): void;
   /** Starts it without asking for its answer, as a caller that died in between does. */
-  playUnasked(
-    timing: Partial<GenerationTiming>,
-    activities?: Partial<Activities>,
-  ): Promise<Omit<Play, 'accepted'>>;
+  playUnasked(timing: Partial<GenerationTiming>, activities?: Partial<Activities>): Promise<Omit<Play, 'accepted'>>;
 }
 
 interface Play {
@@ -199,13 +191,10 @@ async function start(client: Client, input: GenerationInput): Promise<Play> {
     taskQueue: 'jobs',
     args: [input],
   });
-  const accepted = client.workflow.executeUpdateWithStart<GenerationWorkflow, AcceptResult, []>(
-    ACCEPTED_UPDATE,
-    {
-      updateId: ACCEPTED_UPDATE,
-      startWorkflowOperation: operation,
-    },
-  );
+  const accepted = client.workflow.executeUpdateWithStart<GenerationWorkflow, AcceptResult, []>(ACCEPTED_UPDATE, {
+    updateId: ACCEPTED_UPDATE,
+    startWorkflowOperation: operation,
+  });
   const handle = client.workflow.getHandle(input.queueId);
   // Not by the operation's own handle: that comes with the answer, or after the server's 20 s of waiting for one.
   await expect

@@ -3,11 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { reopenTopUp } from '../../infra/postgres/topUps.ts';
-import {
-  ChainUnavailable,
-  type PaymentLookup,
-  type SettleOutcome,
-} from '../../providers/payments/paymentNetwork.ts';
+import { ChainUnavailable, type PaymentLookup, type SettleOutcome } from '../../providers/payments/paymentNetwork.ts';
 import {
   TOP_UP_WORKFLOW,
   type TopUpWorkflow,
@@ -128,27 +124,22 @@ describe('a payment', () => {
     ['is pending, and then final', [PENDING, FINAL], 'credited'],
     ['is absent, and then something else', [ABSENT, WRONG], 'wrong'],
     ['does not answer, and is then final', [new ChainUnavailable('no node answers'), FINAL], 'credited'],
-  ] as const)(
-    'whose handing in is never answered does not wait for that when it %s',
-    async (_what, chain, state) => {
-      const { handle, row } = await stage.begin({
-        settle: () => new Promise<never>(() => undefined),
-        find: (call) => chain[Math.min(call, chain.length) - 1] ?? ABSENT,
-      });
-      const told = handle.result();
-      // Far below the 40 seconds after which an answer is taken for lost.
-      expect(await Promise.race([told, sleep(20_000)])).toMatchObject({ state });
-      expect(stage.network.calls.settle).toBe(1);
-      expect(await row()).toMatchObject({ state, settlements: 1 });
-    },
-  );
+  ] as const)('whose handing in is never answered does not wait for that when it %s', async (_what, chain, state) => {
+    const { handle, row } = await stage.begin({
+      settle: () => new Promise<never>(() => undefined),
+      find: (call) => chain[Math.min(call, chain.length) - 1] ?? ABSENT,
+    });
+    const told = handle.result();
+    // Far below the 40 seconds after which an answer is taken for lost.
+    expect(await Promise.race([told, sleep(20_000)])).toMatchObject({ state });
+    expect(stage.network.calls.settle).toBe(1);
+    expect(await row()).toMatchObject({ state, settlements: 1 });
+  });
 
   it('that is wrong is told to the operator as an error, with its transaction', async () => {
     const { handle, input } = await stage.begin({ find: WRONG });
     await handle.result();
-    const line = stage.log.find(
-      (each) => each.includes(input.paymentId) && each.includes('a top-up is over'),
-    );
+    const line = stage.log.find((each) => each.includes(input.paymentId) && each.includes('a top-up is over'));
     expect(JSON.parse(line ?? '{}')).toMatchObject({
       level: 'error',
       state: 'wrong',
@@ -189,8 +180,7 @@ describe('a payment whose transaction the network dropped', () => {
   it('is reopened from where it may be on its way only, and so often at most', async () => {
     const { handle, input, row, reaches } = await stage.begin({ settle: REFUSED, find: ABSENT });
     await reaches('refused');
-    const reopen = (settlement: number) =>
-      reopenTopUp(stage.pool, { paymentId: input.paymentId, settlement });
+    const reopen = (settlement: number) => reopenTopUp(stage.pool, { paymentId: input.paymentId, settlement });
     expect(await reopen(1)).toMatchObject({ state: 'refused' });
     const become = (state: string, settlements: number) =>
       stage.pool.query('update top_ups set state = $2, settlements = $3 where id = $1', [

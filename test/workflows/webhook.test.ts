@@ -137,11 +137,7 @@ describe('a job whose client wants to be told', () => {
     await choosy.result();
     expect(told()).toEqual([]);
     const refusal = { ok: false, code: 'invalid_media', message: 'Not a recording.' } as const;
-    const refused = await stage.play(
-      { measureSource: () => Promise.resolve(refusal) },
-      {},
-      { events: WEBHOOK_EVENTS },
-    );
+    const refused = await stage.play({ measureSource: () => Promise.resolve(refusal) }, {}, { events: WEBHOOK_EVENTS });
     await refused.result();
     expect(told()).toEqual([]);
   });

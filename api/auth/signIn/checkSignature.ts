@@ -30,8 +30,7 @@ export async function checkEvm(
     if (signer.isCanonical) return 'key';
     throw invalid('is not in its canonical form: v must be 27 or 28 and s in the lower half');
   }
-  const mayBeContract =
-    read.signedBy !== 'key' && !(isOfAKey && !read.signedBy && !wallets.canAsk(read.network));
+  const mayBeContract = read.signedBy !== 'key' && !(isOfAKey && !read.signedBy && !wallets.canAsk(read.network));
   if (!mayBeContract) throw invalid('is not of this address over this message');
   const asked = {
     network: read.network,

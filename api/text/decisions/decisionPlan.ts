@@ -70,10 +70,7 @@ export async function planDecision(
 }
 
 /** One at a time: together they can be hundreds of times the size of the request. */
-function* longestTexts(
-  questions: readonly PlannedQuestion[],
-  rounds: readonly string[][][],
-): Generator<string> {
+function* longestTexts(questions: readonly PlannedQuestion[], rounds: readonly string[][][]): Generator<string> {
   for (const [at, planned] of questions.entries()) {
     for (const options of rounds[at] ?? []) yield longestText(planned, options);
   }
@@ -96,20 +93,14 @@ async function refuseTooLong(
   const { maxStateTokens: mostState = Infinity, maxTotalTokens: mostTotal = Infinity } = spec;
   const tooLong = ([ofState = 0, ...ofQuestions]: readonly number[], share = 1) => {
     if (ofState + Math.max(...ofQuestions) > mostState * share) {
-      return invalid(
-        'state',
-        `State and longest question exceed the maximum of ${mostState} tokens of ${id}`,
-      );
+      return invalid('state', `State and longest question exceed the maximum of ${mostState} tokens of ${id}`);
     }
     if (ofQuestions.reduce((sum, count) => sum + count, ofState) > mostTotal * share) {
       return invalid('questions', `State and questions exceed the maximum of ${mostTotal} tokens of ${id}`);
     }
     return undefined;
   };
-  const texts = [
-    state,
-    ...questions.map(({ instructions, options }) => [instructions, ...options].join('\n')),
-  ];
+  const texts = [state, ...questions.map(({ instructions, options }) => [instructions, ...options].join('\n'))];
   // The estimate is on the high side: most requests need no exact count.
   if (tooLong(texts.map(estimateTokens)) === undefined) return;
   const surely = tooLong(

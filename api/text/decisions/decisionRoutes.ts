@@ -11,14 +11,7 @@ import { modelHeaders } from '../../http/modelHeaders.ts';
 import { defineRoute } from '../../http/route.ts';
 import { requireCallable, requireModel } from '../../models.ts';
 import { isDryRun } from '../../paid/dryRun.ts';
-import {
-  askModelsInOrder,
-  type CallOrder,
-  DRAIN_MS,
-  noteTokens,
-  requireRecipient,
-  settleCall,
-} from '../modelCall.ts';
+import { askModelsInOrder, type CallOrder, DRAIN_MS, noteTokens, requireRecipient, settleCall } from '../modelCall.ts';
 import { presentCost } from '../present.ts';
 import { type DecisionBody, decisionBody } from './decisionBody.ts';
 import { type DecisionPlan, planDecision } from './decisionPlan.ts';
@@ -78,8 +71,7 @@ async function decide(dependencies: Dependencies, order: DecisionOrder): Promise
   return await askModelsInOrder(dependencies, order, async (call) => {
     const { model } = call.attempt;
     const { complete } = call.provider;
-    if (!complete)
-      throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
+    if (!complete) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
     const tally = new DecisionTally();
     try {
       const answers = await request.waitFor(evaluate({ call, complete, endUser, tally }));

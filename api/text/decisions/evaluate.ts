@@ -30,8 +30,7 @@ export class DecisionTally {
   #counted = false;
 
   add({ usage, counted }: CountedUsage): void {
-    for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[])
-      this.#usage[kind] += usage[kind] ?? 0;
+    for (const kind of Object.keys(this.#usage) as (keyof TokenUsage)[]) this.#usage[kind] += usage[kind] ?? 0;
     this.#counted ||= counted;
   }
 
@@ -89,13 +88,10 @@ async function probabilitiesOf(
   if (evaluation.method === 'logprobs') {
     const { choices } = await complete(desk, request);
     const token = choices[0]?.logprobs?.[0];
-    if (token === undefined)
-      throw notUsable('no log probabilities: its entry needs "evaluation.method": "sampling"');
+    if (token === undefined) throw notUsable('no log probabilities: its entry needs "evaluation.method": "sampling"');
     return fromLogprobs(labels, token) ?? unlabelled();
   }
-  const answers = await Promise.all(
-    Array.from({ length: evaluation.samples }, () => complete(desk, request)),
-  );
+  const answers = await Promise.all(Array.from({ length: evaluation.samples }, () => complete(desk, request)));
   const texts = answers.map(({ choices }) => choices[0]?.message.content ?? '');
   return fromSamples(labels, texts) ?? unlabelled();
 }
@@ -123,13 +119,9 @@ function requestFor({ call, endUser }: EvaluationContext, messages: ChatRequest[
   };
 }
 
-function complete(
-  { gate, signal, complete, tally }: EvaluationContext,
-  request: ChatRequest,
-): Promise<Completion> {
+function complete({ gate, signal, complete, tally }: EvaluationContext, request: ChatRequest): Promise<Completion> {
   return gate.run(async () => {
-    if (signal.aborted)
-      throw new UpstreamFailure({ reason: 'lost', detail: 'not sent: nobody waits for it' });
+    if (signal.aborted) throw new UpstreamFailure({ reason: 'lost', detail: 'not sent: nobody waits for it' });
     const completion = await complete(request, { signal });
     tally.add(await countCompletion(request, completion));
     return completion;

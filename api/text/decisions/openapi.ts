@@ -23,10 +23,7 @@ const decisionAnswer = z.strictObject({
         }),
         z.strictObject({
           type: z.literal('score'),
-          score: z
-            .number()
-            .min(0)
-            .describe('The levels by their places from 0, weighted by their probabilities.'),
+          score: z.number().min(0).describe('The levels by their places from 0, weighted by their probabilities.'),
           legend: z.record(z.string(), z.string()),
           probabilities: shares,
           confidence,

@@ -17,10 +17,7 @@ export class MisplacedPart extends Error {
 }
 
 /** Throws MisplacedPart. */
-export function inputMessages({
-  instructions,
-  input,
-}: Pick<ResponsesBody, 'instructions' | 'input'>): SentMessage[] {
+export function inputMessages({ instructions, input }: Pick<ResponsesBody, 'instructions' | 'input'>): SentMessage[] {
   const messages: SentMessage[] = [];
   if (instructions) messages.push({ role: 'system', content: instructions });
   if (typeof input === 'string') return [...messages, { role: 'user', content: input }];

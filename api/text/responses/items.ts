@@ -91,9 +91,7 @@ export function annotationsOf(text: string, citations: readonly Citation[]): Ann
       const found = citations[Number(number) - 1];
       if (!found) return [];
       const { url, title } = found;
-      return [
-        { type: 'url_citation' as const, url, title, start_index: index, end_index: index + mark.length },
-      ];
+      return [{ type: 'url_citation' as const, url, title, start_index: index, end_index: index + mark.length }];
     }),
   );
 }

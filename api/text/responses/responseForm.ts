@@ -22,8 +22,7 @@ export function responseForm(order: ResponsesOrder): AnswerForm {
   return {
     choose: (attempts) => choose(attempts, order),
     whole: (made) => whole(made, sealedReasoning),
-    stream: ({ heading, call }) =>
-      new ResponseWriter({ heading, citations: citationsOf(call), sealedReasoning }),
+    stream: ({ heading, call }) => new ResponseWriter({ heading, citations: citationsOf(call), sealedReasoning }),
     tellsBalance: false,
   };
 }

@@ -97,12 +97,7 @@ export class ResponseWriter implements StreamForm {
     return `event: response.web_search.done\ndata: ${JSON.stringify(call)}\n\n`;
   }
 
-  #delta({
-    reasoning_content: thought,
-    reasoning_details: details,
-    content,
-    tool_calls: calls,
-  }: ChatDelta): string {
+  #delta({ reasoning_content: thought, reasoning_details: details, content, tool_calls: calls }: ChatDelta): string {
     let text = '';
     if (thought) text += this.#think(thought);
     if (details && this.#opening.sealedReasoning) text += this.#seal(details);

@@ -62,8 +62,7 @@ function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: 
 /** Search tools set the search parameters of chat. */
 function parametersOf(body: ResponsesBody): ChatBody['service_parameters'] {
   const wanted = body.service_parameters;
-  const has = (type: string) =>
-    body.tool_choice !== 'none' && (body.tools ?? []).some((tool) => tool.type === type);
+  const has = (type: string) => body.tool_choice !== 'none' && (body.tools ?? []).some((tool) => tool.type === type);
   const searches = body.web_search === true || has('web_search');
   return {
     ...wanted,

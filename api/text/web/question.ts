@@ -51,12 +51,7 @@ const COMMANDS = /(^|\s)[!:?]+(?=\S)/g;
 
 /** Empty: nothing to search for. */
 export function searchQuery(text: string): string {
-  const said = text
-    .slice(0, MAX_LOOKED_THROUGH)
-    .replace(CODE, ' ')
-    .replace(ADDRESS, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const said = text.slice(0, MAX_LOOKED_THROUGH).replace(CODE, ' ').replace(ADDRESS, ' ').replace(/\s+/g, ' ').trim();
   const whole = said.length <= MAX_LETTERS ? said : (lastQuestion(said) ?? said.slice(0, 2 * MAX_LETTERS));
   return cut(whole.replace(SPOKEN, '').replace(COMMANDS, '$1').trim() || whole);
 }

@@ -31,10 +31,7 @@ const TOKENS_OF_SEARCH = 4_000;
 const TOKENS_OF_PAGE = 8_000;
 
 type LookupDependencies = Pick<Dependencies, 'core' | 'providers'>;
-type LookupRequest = Pick<
-  RouteRequest<ChatBody, unknown, 'buyer'>,
-  'body' | 'signal' | 'log' | 'waitFor' | 'share'
->;
+type LookupRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
 
 /** Undefined: no lookup. `model`: the first to be tried, whose context bounds the text. */
 export function planWebLookup(
@@ -98,10 +95,7 @@ export async function limitVisits(
 }
 
 /** A lookup that this deployment cannot do is refused by name, never ignored. */
-export function refuseWithoutEngine(
-  { providers: { search } }: Pick<Dependencies, 'providers'>,
-  body: ChatBody,
-): void {
+export function refuseWithoutEngine({ providers: { search } }: Pick<Dependencies, 'providers'>, body: ChatBody): void {
   if (search || body.service_parameters.enable_web_search === 'off') return;
   const message = 'enable_web_search is not configured on this service';
   throw new FareboxError({

@@ -24,10 +24,7 @@ export interface WebResults {
   remarks: string[];
 }
 
-type WebRequest = Pick<
-  RouteRequest<ChatBody, unknown, 'buyer'>,
-  'body' | 'signal' | 'log' | 'waitFor' | 'share'
->;
+type WebRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' | 'signal' | 'log' | 'waitFor' | 'share'>;
 
 const MAX_RESULTS = 10;
 const SEARCH_TIMEOUT_MS = 15_000;
@@ -93,9 +90,7 @@ interface PageReading extends WebRequest {
 export async function readPages(reader: PageReader, reading: PageReading): Promise<WebResults> {
   const { addresses, passedOver, tokens, price, body, signal, waitFor } = reading;
   const deadline = within(signal, PAGES_TIMEOUT_MS);
-  const pages = await waitFor(
-    Promise.all(addresses.map((url) => readPage(reader, url, { deadline, reading }))),
-  );
+  const pages = await waitFor(Promise.all(addresses.map((url) => readPage(reader, url, { deadline, reading }))));
   const read = pages.filter((page) => page.content !== undefined);
   const failed = pages.length - read.length;
   const marked = body.service_parameters.enable_web_citations;

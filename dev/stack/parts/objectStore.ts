@@ -18,14 +18,7 @@ export function objectStoreProcess(options: ObjectStoreOptions): PartProcess {
   const data = path.join(options.folder, 'objects');
   const sidecar = path.join(options.folder, 'attributes');
   for (const folder of [data, sidecar]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const serve = [
-    '--port',
-    `127.0.0.1:${options.port}`,
-    '--region',
-    options.region,
-    '--quiet',
-    '--keep-alive',
-  ];
+  const serve = ['--port', `127.0.0.1:${options.port}`, '--region', options.region, '--quiet', '--keep-alive'];
   return {
     name: 's3',
     command: options.program.path,

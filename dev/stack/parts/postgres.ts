@@ -1,14 +1,5 @@
 /** Postgres: its cluster made once, its server on the loopback address, also when the caller is root. */
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { asOrdinaryUser, type UserSwitch } from '../asOrdinaryUser.ts';

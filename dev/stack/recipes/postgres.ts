@@ -13,8 +13,7 @@ export function postgresRecipe(clusterMajor?: number): Recipe {
     part: 'postgres',
     title: 'Postgres',
     variable: 'DATABASE_URL',
-    variableMeans:
-      'the URL of a database on a Postgres that runs already (postgres://user:password@host:5432/name)',
+    variableMeans: 'the URL of a database on a Postgres that runs already (postgres://user:password@host:5432/name)',
     commands: ['postgres'],
     accept: (program) => accept(program, clusterMajor),
     sources: [

@@ -40,9 +40,7 @@ export function pocketsphinxRecipe(model?: string): Recipe {
 export function recogniserModel(program: string, named?: string): string | undefined {
   if (named) return hasModel(named) ? path.resolve(named) : undefined;
   const home = path.dirname(path.dirname(realpathSync(program)));
-  return [path.join(home, 'root', MODEL), path.join(path.dirname(home), MODEL), path.join('/', MODEL)].find(
-    hasModel,
-  );
+  return [path.join(home, 'root', MODEL), path.join(path.dirname(home), MODEL), path.join('/', MODEL)].find(hasModel);
 }
 
 function hasModel(folder: string): boolean {
@@ -52,8 +50,7 @@ function hasModel(folder: string): boolean {
 /** It starts without its model as well, and then hears nothing: it is made to load it. */
 async function acceptRecogniser(program: string, named: string | undefined): Promise<void> {
   const model = recogniserModel(program, named);
-  if (model === undefined)
-    throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
+  if (model === undefined) throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
   const loaded = await runCommand(program, [...modelArguments(model), '-ctl', '/dev/null'], {
     timeoutMs: 60_000,
   });

@@ -24,18 +24,9 @@ export const temporalRecipe: Recipe = {
     officialDownload({
       ...kept,
       archives: {
-        'linux-x64': archive(
-          'linux_amd64',
-          '0e847562a59ac7cbed38893bfd21944da4f2ff1213339963c79edf3685cc0c55',
-        ),
-        'linux-arm64': archive(
-          'linux_arm64',
-          '6533d3399f3620ebb5356514e2e85865785e7fd16294df516000e2e7c56cd8a6',
-        ),
-        'darwin-arm64': archive(
-          'darwin_arm64',
-          '7437c43acc82416e8a612aeabe396bc1fb78efca0b648afb0253ad30c511b8e3',
-        ),
+        'linux-x64': archive('linux_amd64', '0e847562a59ac7cbed38893bfd21944da4f2ff1213339963c79edf3685cc0c55'),
+        'linux-arm64': archive('linux_arm64', '6533d3399f3620ebb5356514e2e85865785e7fd16294df516000e2e7c56cd8a6'),
+        'darwin-arm64': archive('darwin_arm64', '7437c43acc82416e8a612aeabe396bc1fb78efca0b648afb0253ad30c511b8e3'),
       },
     }),
     goBuild({ ...kept, tool: 'temporal', package: 'github.com/temporalio/cli/cmd/temporal' }),
@@ -47,8 +38,6 @@ async function accept(program: string): Promise<void> {
   const version = await versionOf(program);
   const [, major = '0', minor = '0'] = /Server (\d+)\.(\d+)/.exec(version) ?? [];
   const { major: wantedMajor, minor: wantedMinor } = OLDEST_SERVER;
-  const enough =
-    Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor);
-  if (!enough)
-    throw new Error(`a server of ${wantedMajor}.${wantedMinor} or later is needed, it is "${version}"`);
+  const enough = Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor);
+  if (!enough) throw new Error(`a server of ${wantedMajor}.${wantedMinor} or later is needed, it is "${version}"`);
 }

@@ -1,14 +1,5 @@
 /** Debian packages, with the libraries that this machine lacks, unpacked without root; or installed by root. */
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { intoCache } from '../intoCache.ts';
@@ -29,14 +20,7 @@ export interface DebianProgram {
 
 const APT_TIMEOUT_MS = 10 * 60_000;
 /** An unreachable mirror costs seconds, not minutes. */
-const PATIENCE = [
-  '-o',
-  'Acquire::Retries=1',
-  '-o',
-  'Acquire::http::Timeout=10',
-  '-o',
-  'Acquire::https::Timeout=10',
-];
+const PATIENCE = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=10', '-o', 'Acquire::https::Timeout=10'];
 
 /** Unpacks into `<folder>/root`; `<folder>/bin/<command>` runs with the unpacked libraries. */
 export function debianPackage(debian: DebianProgram, command: string): Source {
@@ -61,12 +45,8 @@ export function aptInstall(packageName: string, command: string): Source {
       const install = ['-y', '-qq', '--no-install-recommends', 'install', packageName];
       const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
       await progress.during(`installing Debian's ${packageName}`, async () => {
-        mustSucceed(
-          await runCommand('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }),
-        );
-        mustSucceed(
-          await runCommand('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }),
-        );
+        mustSucceed(await runCommand('apt-get', [...PATIENCE, '-qq', 'update'], { timeoutMs: APT_TIMEOUT_MS, env }));
+        mustSucceed(await runCommand('apt-get', [...PATIENCE, ...install], { timeoutMs: APT_TIMEOUT_MS, env }));
       });
       const program = onPath(command, environment.PATH);
       if (program === undefined) throw new Error(`it brought no "${command}" on PATH`);
@@ -96,23 +76,11 @@ async function unpack(debian: DebianProgram, folder: string, context: ObtainCont
   writeLaunchers(debian, folder);
 }
 
-async function download(
-  names: readonly string[],
-  state: string,
-  environment: NodeJS.ProcessEnv,
-): Promise<void> {
+async function download(names: readonly string[], state: string, environment: NodeJS.ProcessEnv): Promise<void> {
   for (const folder of ['lists/partial', 'archives/partial']) {
     mkdirSync(path.join(state, folder), { recursive: true });
   }
-  const install = [
-    '-y',
-    '-qq',
-    '--no-install-recommends',
-    '--reinstall',
-    '--download-only',
-    'install',
-    ...names,
-  ];
+  const install = ['-y', '-qq', '--no-install-recommends', '--reinstall', '--download-only', 'install', ...names];
   const failures: string[] = [];
   for (const sources of sourceLists()) {
     const options = [...PATIENCE, ...settings({ ...sources, ...stateSettings(state) })];
@@ -127,10 +95,7 @@ async function download(
   throw new Error(failures.join('; '));
 }
 
-async function firstFailure(
-  steps: string[][],
-  environment: NodeJS.ProcessEnv,
-): Promise<RunResult | undefined> {
+async function firstFailure(steps: string[][], environment: NodeJS.ProcessEnv): Promise<RunResult | undefined> {
   for (const args of steps) {
     const result = await runCommand('apt-get', args, { timeoutMs: APT_TIMEOUT_MS, env: environment });
     if (result.code !== 0) return result;

@@ -35,15 +35,13 @@ function wantedVersion(tool: string): string {
 }
 
 async function mustHaveGo(wanted: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  if (onPath('go', environment.PATH) === undefined)
-    throw new Error(`Go ${wanted} or later is needed, no "go" on PATH`);
+  if (onPath('go', environment.PATH) === undefined) throw new Error(`Go ${wanted} or later is needed, no "go" on PATH`);
   const env = { ...environment, GOTOOLCHAIN: 'local' };
   const result = await runCommand('go', ['env', 'GOVERSION'], { timeoutMs: 20_000, env });
   const found = /go(\d+)\.(\d+)/.exec(result.stdout);
   const [major = 0, minor = 0] = wanted.split('.').map(Number);
   const enough = found !== null && (Number(found[1]) > major || Number(found[2]) >= minor);
-  if (!enough)
-    throw new Error(`Go ${wanted} or later is needed, PATH has ${result.stdout.trim() || 'none that runs'}`);
+  if (!enough) throw new Error(`Go ${wanted} or later is needed, PATH has ${result.stdout.trim() || 'none that runs'}`);
 }
 
 async function buildInto(go: GoProgram, folder: string, context: ObtainContext): Promise<void> {
@@ -51,8 +49,7 @@ async function buildInto(go: GoProgram, folder: string, context: ObtainContext):
   const scratch = path.join(folder, 'scratch');
   const module = path.join(scratch, 'module');
   mkdirSync(module, { recursive: true });
-  for (const name of ['go.mod', 'go.sum'])
-    cpSync(path.join(toolFolder(go.tool), name), path.join(module, name));
+  for (const name of ['go.mod', 'go.sum']) cpSync(path.join(toolFolder(go.tool), name), path.join(module, name));
   const env = {
     ...context.environment,
     GOTOOLCHAIN: 'local',

@@ -50,8 +50,7 @@ export function npmPackage(npm: NpmProgram): Source {
 /** Without what an outer `npm start` adds: its prefix and package would be taken for this one's. */
 function outsideOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const inner = Object.entries(environment).filter(
-    ([name]) =>
-      !/^npm_(package|lifecycle|config_(local_)?prefix|command|execpath)/i.test(name) && name !== 'INIT_CWD',
+    ([name]) => !/^npm_(package|lifecycle|config_(local_)?prefix|command|execpath)/i.test(name) && name !== 'INIT_CWD',
   );
   return Object.fromEntries(inner);
 }

@@ -81,6 +81,5 @@ function liftOut(folder: string, program: string): void {
   const files = readdirSync(folder, { withFileTypes: true, recursive: true });
   const found = files.find((file) => file.isFile() && file.name === program);
   if (found === undefined) throw new Error(`the archive holds no "${program}"`);
-  if (found.parentPath !== folder)
-    renameSync(path.join(found.parentPath, program), path.join(folder, program));
+  if (found.parentPath !== folder) renameSync(path.join(found.parentPath, program), path.join(folder, program));
 }

@@ -47,8 +47,7 @@ const LEXICAL: EmbeddingModel = {
   upstreamModel: 'local-lexical-embedding',
   privacy: 'private',
   name: 'local-lexical-embedding',
-  description:
-    'Words and parts of words, hashed into a vector. Finds shared words; knows nothing of their meaning.',
+  description: 'Words and parts of words, hashed into a vector. Finds shared words; knows nothing of their meaning.',
   modelSource: '',
   created: DEFAULT_CREATED,
   kind: 'embedding',

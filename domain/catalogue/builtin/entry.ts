@@ -19,9 +19,7 @@ export function prices<Amounts extends Readonly<Record<string, number>>>(
 export type QualityAmounts = Readonly<Record<string, Readonly<Partial<Record<Quality, number>>>>>;
 
 export function byQuality(amounts: QualityAmounts): ByQuality {
-  return Object.fromEntries(
-    Object.entries(amounts).map(([resolution, tiers]) => [resolution, prices(tiers)]),
-  );
+  return Object.fromEntries(Object.entries(amounts).map(([resolution, tiers]) => [resolution, prices(tiers)]));
 }
 
 /**

@@ -89,9 +89,7 @@ export const IMAGE_MODELS: readonly ImageModel[] = ROWS.map((row) => ({
 
 function pricingOf(row: ImageRow): ImageSpec['pricing'] {
   return {
-    ...(typeof row.price === 'number'
-      ? { generation: price(row.price) }
-      : { resolutions: prices(row.price) }),
+    ...(typeof row.price === 'number' ? { generation: price(row.price) } : { resolutions: prices(row.price) }),
     ...(row.quality === undefined ? {} : { quality: byQuality(row.quality) }),
     upscale: UPSCALE,
   };

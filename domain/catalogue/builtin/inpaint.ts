@@ -155,12 +155,7 @@ function inpaint(shared: ModelBase): InpaintModel {
   return { ...shared, kind: 'inpaint', type: 'inpaint', spec: {} };
 }
 
-function pricingOf({
-  price: amount,
-  resolutions,
-  quality,
-  inputImages,
-}: InpaintRow): InpaintSpec['pricing'] & object {
+function pricingOf({ price: amount, resolutions, quality, inputImages }: InpaintRow): InpaintSpec['pricing'] & object {
   return {
     inpaint: price(amount),
     ...(resolutions === undefined ? {} : { resolutions: prices(resolutions) }),

@@ -39,9 +39,7 @@ export function byStrength(
 
 export function anchorOf(places: readonly TokenOf<'place'>['place'][], otherwise = CENTRE): Anchor {
   if (places.length === 0) return otherwise;
-  const [left, right, top, bottom] = (['left', 'right', 'top', 'bottom'] as const).map((side) =>
-    places.includes(side),
-  );
+  const [left, right, top, bottom] = (['left', 'right', 'top', 'bottom'] as const).map((side) => places.includes(side));
   if ((left && right) || (top && bottom)) throw contradiction('it names two opposite sides');
   return { x: left ? 0 : right ? 1 : 0.5, y: top ? 0 : bottom ? 1 : 0.5 };
 }

@@ -33,8 +33,7 @@ export interface Verb {
 /** `images`: how many came. Throws FareboxError for a part that the verb does not read. */
 export function clauseOf(tokens: readonly Token[], verb: Verb, images: number): Clause {
   refuseUnread(tokens, verb);
-  const all = <Name extends Kind>(kind: Name) =>
-    tokens.filter((token): token is TokenOf<Name> => token.kind === kind);
+  const all = <Name extends Kind>(kind: Name) => tokens.filter((token): token is TokenOf<Name> => token.kind === kind);
   const [size] = all('size');
   const [ratio] = all('ratio');
   const [colour] = all('colour');

@@ -111,9 +111,7 @@ function toneVerbs(tone: Tone, { more, less, noun }: { more: string; less: strin
       read(clause) {
         const [amount] = clause.numbers;
         if (clause.direction === undefined && !amount?.signed && !amount?.isTo) {
-          throw contradiction(
-            `say whether the ${tone} shall be more or less, as in "increase the ${tone} by 20%"`,
-          );
+          throw contradiction(`say whether the ${tone} shall be more or less, as in "increase the ${tone} by 20%"`);
         }
         return toneStep(tone, clause, clause.direction ?? 1);
       },
@@ -140,8 +138,7 @@ function toneStep(tone: Tone, { numbers: [amount], strength = 1 }: Clause, sign:
     return { do: 'tone', tone, amount: sign * share };
   }
   const factor = amount === undefined ? 1 + sign * usual : factorOf(amount, sign);
-  if (!(factor >= 0 && factor <= MAX_FACTOR))
-    throw contradiction(`the ${tone} can be 0–${MAX_FACTOR * 100}%`);
+  if (!(factor >= 0 && factor <= MAX_FACTOR)) throw contradiction(`the ${tone} can be 0–${MAX_FACTOR * 100}%`);
   if (factor === 1) throw contradiction('it would change nothing');
   return { do: 'tone', tone, amount: factor };
 }

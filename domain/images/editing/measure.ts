@@ -132,9 +132,7 @@ export function cropBox(size: Size, step: CropStep): Box {
   const { width, height } = size;
   const whole = rounded(pieceOf(size, step));
   if (whole.width > width || whole.height > height) {
-    throw contradiction(
-      `the picture, ${width} x ${height} pixels then, is smaller than the piece to be cropped`,
-    );
+    throw contradiction(`the picture, ${width} x ${height} pixels then, is smaller than the piece to be cropped`);
   }
   const left = Math.round((width - whole.width) * step.anchor.x);
   return { left, top: Math.round((height - whole.height) * step.anchor.y), ...whole };

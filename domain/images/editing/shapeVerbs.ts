@@ -15,20 +15,15 @@ export const CROP: Verb = {
     const [amount] = numbers;
     const anchor = anchorOf(places);
     const ratio = ratioOf(clause);
-    if (ratio !== undefined && (size || amount))
-      throw contradiction('it has both a size and a ratio to crop to');
+    if (ratio !== undefined && (size || amount)) throw contradiction('it has both a size and a ratio to crop to');
     if (size) return { do: 'cropTo', width: sidePixels(size.width), height: sidePixels(size.height), anchor };
     if (ratio !== undefined) {
       return [{ do: 'crop', ratio, anchor }, ...(has('circle', 'circular') ? [CIRCLE] : [])];
     }
-    if (!amount)
-      throw contradiction('say to what it shall be cropped, as in "crop to 16:9" or "crop the left half"');
+    if (!amount) throw contradiction('say to what it shall be cropped, as in "crop to 16:9" or "crop the left half"');
     const share = shareOf(amount, 'a piece of the picture');
     const isStrip = (anchor.x === 0.5) !== (anchor.y === 0.5);
-    const [width, height] = [
-      isStrip && anchor.x === 0.5 ? 1 : share,
-      isStrip && anchor.y === 0.5 ? 1 : share,
-    ];
+    const [width, height] = [isStrip && anchor.x === 0.5 ? 1 : share, isStrip && anchor.y === 0.5 ? 1 : share];
     return { do: 'cropShare', width, height, anchor };
   },
 };
@@ -42,8 +37,7 @@ function ratioOf({ ratio, has }: Clause): number | undefined {
 }
 
 export const RESIZE: Verb = {
-  words:
-    'resize resized scale scaled size enlarge upscale magnify bigger larger grow shrink downscale smaller',
+  words: 'resize resized scale scaled size enlarge upscale magnify bigger larger grow shrink downscale smaller',
   takes: ['size', 'number', 'side', 'side', 'direction', 'strength'],
   options: 'factor',
   read(clause) {
@@ -77,8 +71,7 @@ function scaleOf({ has, direction, strength }: Clause, amount: Amount | undefine
   const grows = has('enlarge', 'upscale', 'magnify', 'bigger', 'larger', 'grow');
   const sign = direction ?? (shrinks ? -1 : grows ? 1 : undefined);
   if (amount === undefined) {
-    if (sign === undefined)
-      throw contradiction('say to which size, as in "resize to 800x600" or "half the size"');
+    if (sign === undefined) throw contradiction('say to which size, as in "resize to 800x600" or "half the size"');
     return byStrength(strength, sign > 0 ? [1.25, 2, 3] : [0.75, 0.5, 0.25]);
   }
   const { value, unit, isTo } = amount;
@@ -96,8 +89,7 @@ const PAD: Verb = {
   options: 'square background bars',
   read(clause) {
     const ratio = ratioOf(clause);
-    if (ratio === undefined)
-      throw contradiction('say to which ratio it shall be padded, as in "pad to 16:9 in white"');
+    if (ratio === undefined) throw contradiction('say to which ratio it shall be padded, as in "pad to 16:9 in white"');
     return { do: 'pad', ratio, colour: clause.colour ?? BLACK };
   },
 };

@@ -58,10 +58,7 @@ type Rule = readonly [pattern: RegExp, read: (reader: Reader, found: readonly st
 
 // None of the patterns can look at a character twice.
 const RULES: readonly Rule[] = [
-  [
-    /[\s()]+/y,
-    (reader, [spaces]) => spaces?.includes('\n') && push(reader, '.', { kind: 'break', isLoose: false }),
-  ],
+  [/[\s()]+/y, (reader, [spaces]) => spaces?.includes('\n') && push(reader, '.', { kind: 'break', isLoose: false })],
   [/["“„«]([^"“”»]*)["“”»]/y, readQuote],
   // An apostrophe is followed by a letter, and the end of the text is not.
   [/['‘`]((?:[^'’`]|['’](?=[\p{L}\p{N}]))*)['’`](?![\p{L}\p{N}])/uy, readQuote],
@@ -71,10 +68,7 @@ const RULES: readonly Rule[] = [
     readSize,
   ],
   [/(\d{1,5}(?:\.\d{1,3})?)\s{0,3}[:/]\s{0,3}(\d{1,5}(?:\.\d{1,3})?)/y, readRatio],
-  [
-    /(?:image|picture|photo|layer)\s{1,3}#?([1-9])(?!\s{0,3}(?:[\d.%°x]|px|pixel|percent|deg|times))/iy,
-    readImage,
-  ],
+  [/(?:image|picture|photo|layer)\s{1,3}#?([1-9])(?!\s{0,3}(?:[\d.%°x]|px|pixel|percent|deg|times))/iy, readImage],
   [/[1-4](?:st|nd|rd|th)(?!\p{L})/iuy, readWord],
   [
     /([+-]?\d{1,9}(?:\.\d{1,6})?)(?:\s{0,3}(%|°|(?:percent|pct|px|pixels?|degrees?|deg|times|x)(?![\p{L}\d])))?/iuy,

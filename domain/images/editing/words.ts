@@ -2,9 +2,7 @@
 import type { Colour } from './plan.ts';
 
 /** A map of each word of the keys, which are lists of words. */
-export function wordMap<Value>(
-  table: readonly (readonly [words: string, value: Value])[],
-): ReadonlyMap<string, Value> {
+export function wordMap<Value>(table: readonly (readonly [words: string, value: Value])[]): ReadonlyMap<string, Value> {
   return new Map(table.flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)));
 }
 
@@ -54,14 +52,8 @@ export const PLACES: ReadonlyMap<string, 'left' | 'right' | 'top' | 'bottom' | '
 
 /** Factors of the usual amount. */
 export const STRENGTHS: ReadonlyMap<string, number> = wordMap([
-  [
-    'slightly somewhat little bit subtle subtly gently gentle lightly soft softly faint thin small narrow',
-    0.5,
-  ],
-  [
-    'much strongly strong very heavily heavy significantly really extremely dramatically lot thick large big huge',
-    2,
-  ],
+  ['slightly somewhat little bit subtle subtly gently gentle lightly soft softly faint thin small narrow', 0.5],
+  ['much strongly strong very heavily heavy significantly really extremely dramatically lot thick large big huge', 2],
 ]);
 
 export const DIRECTIONS: ReadonlyMap<string, 1 | -1> = wordMap([

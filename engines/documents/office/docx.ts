@@ -132,8 +132,7 @@ class WordWalk implements MarkupHandler {
     if (name === 'checkBox') this.#checked = false;
     // What was ticked comes after what was ticked at first.
     else if (name === 'checked' || name === 'default') this.#checked = isOn(attributes);
-    else if (name.endsWith('Reference'))
-      this.#write(this.#noteMark(name.slice(0, -'Reference'.length), attributes));
+    else if (name.endsWith('Reference')) this.#write(this.#noteMark(name.slice(0, -'Reference'.length), attributes));
     else this.#write(SIGNS[name] ?? '');
   }
 
@@ -169,8 +168,7 @@ class WordWalk implements MarkupHandler {
     const { styleOf, lists } = this.#context;
     const styled = styleOf(style);
     const listId = list ?? styled.list;
-    const depth =
-      listId === undefined ? 0 : (level ?? styled.level ?? lists.levelOfStyle(listId, style) ?? 0);
+    const depth = listId === undefined ? 0 : (level ?? styled.level ?? lists.levelOfStyle(listId, style) ?? 0);
     const label = listId === undefined ? undefined : lists.label(listId, depth);
     const numbered = label === undefined || label === '' ? text : `${label} ${text}`;
     if (styled.heading > 0 && !this.#table) {

@@ -7,11 +7,7 @@ export function orientationOf(exif: Buffer): number {
   const directory = little ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
   if (directory + 2 > tiff.length) return 1;
   // Entries stand in the order of their tags, and few have a lower one: thirty thousand are not read to find it.
-  const count = Math.min(
-    short(directory),
-    MAX_ENTRIES,
-    Math.floor((tiff.length - directory - 2) / ENTRY_BYTES),
-  );
+  const count = Math.min(short(directory), MAX_ENTRIES, Math.floor((tiff.length - directory - 2) / ENTRY_BYTES));
   for (let entry = 0; entry < count; entry += 1) {
     const at = directory + 2 + entry * ENTRY_BYTES;
     if (short(at) === ORIENTATION) return within(short(at + 8));

@@ -39,8 +39,7 @@ function ofJpeg(bytes: Buffer): ImageSize | undefined {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] ?? 0;
     if (marker === 0xff) at += 1;
-    else if (isFrame(marker))
-      return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    else if (isFrame(marker)) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     else if (marker === START_OF_SCAN || marker === END_OF_IMAGE) return undefined;
     else at += 2 + bytes.readUInt16BE(at + 2);
   }

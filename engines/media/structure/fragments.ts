@@ -50,7 +50,6 @@ function runTicks(run: Buffer, usual: number): number {
   const row = 4 * ((flags & RUN_COLUMNS) >>> 8).toString(2).replaceAll('0', '').length;
   let ticks = 0;
   let at = 8 + (flags & RUN_HAS_OFFSET ? 4 : 0) + (flags & RUN_HAS_FIRST_FLAGS ? 4 : 0);
-  for (let sample = 0; sample < count && at + 4 <= run.length; sample += 1, at += row)
-    ticks += run.readUInt32BE(at);
+  for (let sample = 0; sample < count && at + 4 <= run.length; sample += 1, at += row) ticks += run.readUInt32BE(at);
   return ticks;
 }

@@ -134,9 +134,7 @@ function elementAt(file: FileWindow, position: number): Element | undefined {
   if (idBytes > 4 || sizeBytes > 8 || idBytes + sizeBytes > head.length) return undefined;
   const id = head.readUIntBE(0, idBytes);
   const marked = head.subarray(idBytes, idBytes + sizeBytes);
-  const size = marked
-    .subarray(1)
-    .reduce((sum, byte) => sum * 256 + byte, (marked[0] ?? 0) & (0xff >> sizeBytes));
+  const size = marked.subarray(1).reduce((sum, byte) => sum * 256 + byte, (marked[0] ?? 0) & (0xff >> sizeBytes));
   const start = position + idBytes + sizeBytes;
   return { id, start, end: size === 2 ** (7 * sizeBytes) - 1 ? undefined : start + size };
 }

@@ -29,10 +29,7 @@ interface Movie {
 function contentsOf(movie: Movie, tracks: readonly { body: Buffer }[]) {
   const kinds = tracks.map(({ body }) => ({ body, kind: handlerOf(body) }));
   const named = kinds.reduce((sum, { body }) => sum + sampleBytes(body), 0);
-  const there = movie.boxes.reduce(
-    (sum, box) => sum + (box.type === 'mdat' ? box.end - box.bodyStart : 0),
-    0,
-  );
+  const there = movie.boxes.reduce((sum, box) => sum + (box.type === 'mdat' ? box.end - box.bodyStart : 0), 0);
   const declared = declaredSeconds(movie, tracks);
   return {
     // An mdat box without a size goes on to wherever the file was cut.
@@ -87,8 +84,7 @@ function declaredSeconds(movie: Movie, tracks: readonly { body: Buffer }[]): num
     told.push(lengthOf(descendant(body, ['mdia', 'mdhd']))?.seconds ?? 0);
     told.push(editSeconds(descendant(body, ['edts', 'elst']), whole?.scale ?? 0));
   }
-  if (child(movie.index, 'mvex'))
-    told.push(...fragmentSeconds(movie.file, movie.boxes, scalesOf(movie.index)));
+  if (child(movie.index, 'mvex')) told.push(...fragmentSeconds(movie.file, movie.boxes, scalesOf(movie.index)));
   return Math.max(...told.filter(Number.isFinite));
 }
 
@@ -100,8 +96,7 @@ function scalesOf(index: Buffer): Map<number, number> {
     const header = child(body, 'tkhd');
     const idAt = header?.[0] === 1 ? 20 : 12;
     const scale = lengthOf(descendant(body, ['mdia', 'mdhd']))?.scale ?? 0;
-    if (header !== undefined && header.length >= idAt + 4 && scale > 0)
-      scales.set(header.readUInt32BE(idAt), scale);
+    if (header !== undefined && header.length >= idAt + 4 && scale > 0) scales.set(header.readUInt32BE(idAt), scale);
   }
   return scales;
 }

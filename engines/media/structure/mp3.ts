@@ -76,8 +76,7 @@ function isTag(file: Buffer, position: number): boolean {
 }
 
 function afterId3(file: Buffer, position: number): number {
-  if (position + 10 > file.length || file.toString('latin1', position, position + 3) !== 'ID3')
-    return position;
+  if (position + 10 > file.length || file.toString('latin1', position, position + 3) !== 'ID3') return position;
   const [a = 0, b = 0, c = 0, d = 0] = file.subarray(position + 6, position + 10);
   return position + 10 + (a * 128 ** 3 + b * 128 ** 2 + c * 128 + d);
 }

@@ -108,9 +108,7 @@ function pageAt(file: Buffer, start: number): { bodyStart: number; end: number; 
   if (bodyStart > file.length) return undefined;
   const sizes = file.subarray(start + OGG_HEADER_BYTES, bodyStart);
   const end = sizes.reduce((sum, size) => sum + size, bodyStart);
-  return end > file.length
-    ? undefined
-    : { bodyStart, end, first: (file.readUInt8(start + 5) & FIRST_PAGE_FLAG) !== 0 };
+  return end > file.length ? undefined : { bodyStart, end, first: (file.readUInt8(start + 5) & FIRST_PAGE_FLAG) !== 0 };
 }
 
 /** The first packet of every Ogg codec starts with its name; seven bytes tell them all apart. */

@@ -147,10 +147,7 @@ const limitOverride = strictObject({
   ),
 });
 
-const network = z
-  .string()
-  .max(64)
-  .refine(isNetwork, 'an IP address, or a network of them such as "10.0.0.0/8"');
+const network = z.string().max(64).refine(isNetwork, 'an IP address, or a network of them such as "10.0.0.0/8"');
 
 const limits = strictObject({
   partnerAccounts: z.array(accountId).max(10_000).default([]),
@@ -198,9 +195,7 @@ function providerSchema([first, ...others]: ConfigurableKinds) {
 export function configurationFile(kinds: ConfigurableKinds) {
   return strictObject({
     $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),
-    brand: brand
-      .prefault({})
-      .describe('The name in headers and parameters, and further names they answer to.'),
+    brand: brand.prefault({}).describe('The name in headers and parameters, and further names they answer to.'),
     providers: z
       .record(name, providerSchema(kinds))
       .default({})
@@ -222,9 +217,7 @@ export function configurationFile(kinds: ConfigurableKinds) {
     fetch: strictObject({ allowPrivateHosts: z.array(hostAndPort).max(1000).default([]) })
       .prefault({})
       .describe("host:port pairs on a private network that users' URLs may name."),
-    search: search
-      .exactOptional()
-      .describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
+    search: search.exactOptional().describe('The search engine; without an entry Brave, where BRAVE_API_KEY is set.'),
     media: media.prefault({}).describe('How long a stored output is kept.'),
     images: images
       .prefault({})

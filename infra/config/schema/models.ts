@@ -39,9 +39,7 @@ const evaluation = strictObject({
   method: z
     .enum(EVALUATION_METHODS)
     .exactOptional()
-    .describe(
-      'From the log probabilities of one token, or by asking several times. Default: what the provider can.',
-    ),
+    .describe('From the log probabilities of one token, or by asking several times. Default: what the provider can.'),
   samples: count(1, 50).exactOptional().describe('Answers per question with `sampling`. Default 10.'),
   topLogprobs: count(5, MAX_LABELS)
     .exactOptional()
@@ -54,9 +52,7 @@ const evaluation = strictObject({
 
 /** How the provider counts media in a prompt; the defaults are in domain/text/promptSize.ts. */
 const mediaTokens = strictObject({
-  pixelsPerToken: count(1, 1_000_000)
-    .exactOptional()
-    .describe('Pixels of a picture that make a token. Default 500.'),
+  pixelsPerToken: count(1, 1_000_000).exactOptional().describe('Pixels of a picture that make a token. Default 500.'),
   minPerImage: count(0, 1_000_000).exactOptional().describe('Tokens of the smallest picture. Default 2000.'),
   maxPerImage: count(0, 1_000_000).exactOptional().describe('Tokens of the largest picture. Default 16384.'),
   perVideoSecond: count(0, 1_000_000)
@@ -65,9 +61,7 @@ const mediaTokens = strictObject({
   perAudioSecond: count(0, 1_000_000).exactOptional().describe('Tokens of a second of sound. Default 50.'),
 })
   .exactOptional()
-  .describe(
-    'The most tokens that the provider counts for media in a prompt. The hold of a request counts them so.',
-  );
+  .describe('The most tokens that the provider counts for media in a prompt. The hold of a request counts them so.');
 
 const imageUse = z
   .literal('cutout')

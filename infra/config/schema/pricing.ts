@@ -21,9 +21,7 @@ const tokenRates = {
     .describe('Default: 1.25 times the input with a provider of kind `anthropic`, else the input.'),
   cache_write_1h: price
     .exactOptional()
-    .describe(
-      'Kept for an hour. Default: twice the input with a provider of kind `anthropic`, else `cache_write`.',
-    ),
+    .describe('Kept for an hour. Default: twice the input with a provider of kind `anthropic`, else `cache_write`.'),
 };
 
 /** Text and decision models: per million tokens. */
@@ -65,10 +63,7 @@ const durationTier = strictObject({
 });
 
 const seconds = z.string().regex(/^[1-9][0-9]{0,4}$/, 'a whole number of seconds, e.g. "60"');
-const wholeMinutes = seconds.refine(
-  (key) => Number(key) % 60 === 0,
-  'whole minutes in seconds: "60", "120", …',
-);
+const wholeMinutes = seconds.refine((key) => Number(key) % 60 === 0, 'whole minutes in seconds: "60", "120", …');
 
 const atLeastOne = (tiers: Record<string, unknown>) => Object.keys(tiers).length > 0;
 
@@ -100,9 +95,7 @@ const byHeight = z
 /** Video has no price in the catalogue: it stands beside the spec and is told by the quote route. */
 export const videoPrice = strictObject({
   perSecond: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),
-  perGeneration: videoResolutions
-    .exactOptional()
-    .describe('By resolution; `any` for all that are not named.'),
+  perGeneration: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),
   perOutputSecond: byHeight.exactOptional().describe('By the height of the output: each key up to itself.'),
   silent: videoResolutions.exactOptional().describe('Instead, where an order asks for no sound track.'),
   highFrameRate: strictObject({ above: z.number().min(1).max(240), factor: z.number().min(1).max(100) })

@@ -23,10 +23,7 @@ export const name = z
 
 export const modelId = z
   .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/,
-    'an id of 1 to 128 letters, digits, ".", "_", ":", "/", "-"',
-  );
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/, 'an id of 1 to 128 letters, digits, ".", "_", ":", "/", "-"');
 
 /** The name of an environment variable. Upper case only, so that a secret pasted here is refused. */
 export const environmentName = z
@@ -81,11 +78,7 @@ function isWholeNano(units: number): boolean {
 }
 
 /** An amount of whole units. What nano units cannot express is refused instead of silently rounded. */
-export const amount = z
-  .number()
-  .min(0)
-  .max(1_000_000_000)
-  .refine(isWholeNano, 'an amount with at most 9 decimals');
+export const amount = z.number().min(0).max(1_000_000_000).refine(isWholeNano, 'an amount with at most 9 decimals');
 
 /** What something costs when paid in USD (or bundled credit) and when paid in diem. */
 export const price = strictObject({ usd: amount, diem: amount }).meta({
@@ -103,8 +96,7 @@ export const timeouts = strictObject({
 });
 
 /** A kind of provider with the schema of its entries, in which `kind` is a literal. */
-export interface ConfigurableKind<Settings extends ProviderSettings = ProviderSettings>
-  extends ProviderKind<Settings> {
+export interface ConfigurableKind<Settings extends ProviderSettings = ProviderSettings> extends ProviderKind<Settings> {
   readonly settings: z.ZodType<Settings> & z.core.$ZodTypeDiscriminable;
 }
 

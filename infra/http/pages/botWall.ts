@@ -36,13 +36,7 @@ const WALLS: readonly Wall[] = [
   { name: 'Vercel', marks: ['Vercel Security Checkpoint'] },
   {
     name: 'a captcha',
-    marks: [
-      'g-recaptcha',
-      'h-captcha',
-      'cf-turnstile',
-      'hcaptcha.com/captcha',
-      'Please verify you are a human',
-    ],
+    marks: ['g-recaptcha', 'h-captcha', 'cf-turnstile', 'hcaptcha.com/captcha', 'Please verify you are a human'],
   },
 ];
 /** Statuses with which bots are turned away. */
@@ -53,8 +47,7 @@ const CHALLENGE_CHARACTERS = 1_000;
 
 /** The protection's name. `text`: what the page came to when it was read; undefined before. */
 export function botWall({ status, headers, body }: FetchedPage, text?: string): string | undefined {
-  if (!TURNED_AWAY.includes(status) && (text === undefined || text.length > CHALLENGE_CHARACTERS))
-    return undefined;
+  if (!TURNED_AWAY.includes(status) && (text === undefined || text.length > CHALLENGE_CHARACTERS)) return undefined;
   const html = body.toString('latin1', 0, READ_BYTES);
   return WALLS.find((wall) => wall.header?.(headers) || wall.marks.some((mark) => html.includes(mark)))?.name;
 }

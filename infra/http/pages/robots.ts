@@ -102,11 +102,7 @@ function toRule(allow: boolean, value: string): RobotsRule {
 }
 
 /** Without a regular expression made from a stranger's text: each part is looked for after the one before. */
-function matchesAfter(
-  path: string,
-  start: number,
-  { rest, toTheEnd }: { rest: string[]; toTheEnd: boolean },
-): boolean {
+function matchesAfter(path: string, start: number, { rest, toTheEnd }: { rest: string[]; toTheEnd: boolean }): boolean {
   const last = toTheEnd ? rest.pop() : undefined;
   let at = start;
   for (const part of rest) {
@@ -146,10 +142,7 @@ function extended(part: string, before: number, letter: number): number {
   return part.charCodeAt(same) === letter ? same + 1 : same;
 }
 
-const ESCAPES = Array.from(
-  { length: 256 },
-  (_, byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`,
-);
+const ESCAPES = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`);
 
 /** One spelling for each path: what needs no percent sign has none, all else has one in capitals. */
 function comparable(path: string): string {

@@ -9,12 +9,7 @@ import {
 } from '../../../infra/http/serviceHttp.ts';
 import { reasonOfStatus } from '../../shared/failedReply.ts';
 import { failureOfOutcome } from '../../shared/mediaFailures.ts';
-import type {
-  MediaProvider,
-  Transcript,
-  TranscriptionOrder,
-  VoiceSample,
-} from '../../shared/mediaProvider.ts';
+import type { MediaProvider, Transcript, TranscriptionOrder, VoiceSample } from '../../shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../shared/serviceAddresses.ts';
 import { MAX_SPEECH_BYTES, openSpeech } from '../../shared/speechStream.ts';
 import { garbageFailure, isFields, translateFailures } from '../../shared/textFailures.ts';

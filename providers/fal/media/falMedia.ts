@@ -56,25 +56,16 @@ export function createFalMedia(options: ServiceAccess, guardedFetch: GuardedFetc
   };
 }
 
-async function makeImages(
-  service: FalService,
-  order: ImageOrder,
-  context: MediaCallContext,
-): Promise<MadeImage[]> {
+async function makeImages(service: FalService, order: ImageOrder, context: MediaCallContext): Promise<MadeImage[]> {
   const { upstreamModel: endpoint } = order;
   const works = () =>
     generationInputs(order).map(
-      (input) => async (signal: AbortSignal) =>
-        readImages(await runOrder(service, { endpoint, input }, signal)),
+      (input) => async (signal: AbortSignal) => readImages(await runOrder(service, { endpoint, input }, signal)),
     );
   return await fetchAll(service, await orderedPictures(order, works, context.signal), context);
 }
 
-async function editImage(
-  service: FalService,
-  edit: ImageEdit,
-  context: MediaCallContext,
-): Promise<MadeImage> {
+async function editImage(service: FalService, edit: ImageEdit, context: MediaCallContext): Promise<MadeImage> {
   checkSources(edit);
   const urls = await store(service, { role: 'image', files: edit.images }, context);
   return await oneImage(service, { endpoint: edit.upstreamModel, input: editInput(edit, urls) }, context);
@@ -89,11 +80,7 @@ async function cutOut(
   return await oneImage(service, { endpoint, input: cutoutInput(endpoint, url) }, context);
 }
 
-async function enlarge(
-  service: FalService,
-  enlargement: Enlargement,
-  context: MediaCallContext,
-): Promise<MadeImage> {
+async function enlarge(service: FalService, enlargement: Enlargement, context: MediaCallContext): Promise<MadeImage> {
   const [url = ''] = await store(service, { role: 'image', files: [enlargement.image] }, context);
   const order = { endpoint: enlargement.upstreamModel, input: enlargeInput(enlargement, url) };
   return await oneImage(service, order, context);

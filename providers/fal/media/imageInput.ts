@@ -91,14 +91,10 @@ interface RequestedSize {
   resolution?: string | undefined;
 }
 
-function sizeFields(
-  { sizing }: FalImageFamily,
-  { width, height, aspectRatio, resolution }: RequestedSize,
-): Fields {
+function sizeFields({ sizing }: FalImageFamily, { width, height, aspectRatio, resolution }: RequestedSize): Fields {
   const exact = width === undefined || height === undefined ? undefined : { width, height };
   const named = ratioOf(aspectRatio);
-  const tiered =
-    named === undefined && resolution === undefined ? undefined : sizeOfRatio(named ?? 1, resolution);
+  const tiered = named === undefined && resolution === undefined ? undefined : sizeOfRatio(named ?? 1, resolution);
   const size = exact ?? tiered;
   switch (sizing) {
     case 'pixels':

@@ -91,11 +91,7 @@ export function transcriberOf(endpoint: string): FalTranscriber {
 }
 
 export function transcriptionInput(
-  {
-    upstreamModel,
-    language,
-    timestamps,
-  }: Pick<TranscriptionOrder, 'upstreamModel' | 'language' | 'timestamps'>,
+  { upstreamModel, language, timestamps }: Pick<TranscriptionOrder, 'upstreamModel' | 'language' | 'timestamps'>,
   url: string,
 ): Record<string, unknown> {
   const family = transcriberOf(upstreamModel);

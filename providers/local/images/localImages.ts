@@ -10,13 +10,7 @@ import { planEdit } from '../../../domain/images/editPrompt.ts';
 import { SOURCE_PIXELS } from '../../../domain/images/images.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { ImageWork } from '../../../engines/images/imageWork.ts';
-import type {
-  Cutout,
-  Enlargement,
-  ImageEdit,
-  MediaCallContext,
-  MediaProvider,
-} from '../../shared/mediaProvider.ts';
+import type { Cutout, Enlargement, ImageEdit, MediaCallContext, MediaProvider } from '../../shared/mediaProvider.ts';
 import { FONT_PATH, shippedFont } from '../video/fontWidths.ts';
 
 export function createLocalImages(work: ImageWork): MediaProvider {
@@ -71,11 +65,7 @@ async function editImage(work: ImageWork, edit: ImageEdit, { workFolder, signal 
 }
 
 /** By the factor, or a little less where the result would be too large. */
-async function enlarge(
-  work: ImageWork,
-  { image, scale }: Enlargement,
-  { workFolder, signal }: MediaCallContext,
-) {
+async function enlarge(work: ImageWork, { image, scale }: Enlargement, { workFolder, signal }: MediaCallContext) {
   const most = Math.sqrt(SOURCE_PIXELS.most / (image.width * image.height));
   const factor = Math.max(1, Math.min(scale, most));
   const input = {

@@ -16,9 +16,7 @@ const WITHOUT_METADATA = [
   ...['-flags:v', '+bitexact', '-flags:a', '+bitexact'],
 ];
 /** Of pictures that were painted or fitted here; a video that was handed in keeps its own. */
-const COLOURS = [
-  ...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv'],
-];
+const COLOURS = [...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv']];
 const SOUND = ['-c:a', 'aac', '-b:a', '160k', '-ar', '48000'];
 /** What stands where the container would name the encoder. */
 const WITHOUT_ENCODER = ['-metadata:s:v', 'encoder=AVC'];

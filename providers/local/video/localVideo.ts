@@ -71,10 +71,7 @@ function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], pa
 }
 
 /** Copies the pictures as they are. */
-function joiningStep(
-  { sound, frames }: VideoPlan,
-  { listPath, path }: { listPath: string; path: string },
-): FfmpegRun {
+function joiningStep({ sound, frames }: VideoPlan, { listPath, path }: { listPath: string; path: string }): FfmpegRun {
   const track = sound?.track === undefined ? [] : mediumInput(sound.track);
   const heard = sound === undefined ? [] : ['-filter_complex', sound.chain, '-map', '[sound]'];
   const inputs = ['-f', 'concat', '-i', `file:${listPath}`, ...track];

@@ -53,9 +53,7 @@ function titledPart(clip: TitledClip): Pick<VideoPlan, 'parts' | 'files'> {
 
 function soundOf({ media, prompt = '' }: VideoRequest, seconds: number) {
   const track = media.find(({ role }) => role === 'audio');
-  return track === undefined
-    ? { chain: chord(prompt, seconds) }
-    : { track, chain: sourceSoundFilter(1, seconds) };
+  return track === undefined ? { chain: chord(prompt, seconds) } : { track, chain: sourceSoundFilter(1, seconds) };
 }
 
 function picturesOf({ media, keyframes = [], cameraTrajectory }: VideoRequest): Pictures | string {
@@ -90,8 +88,7 @@ function pictureParts(
   return pictureShots(pictures, frames).map((shot) => {
     const { picture, from, to } = shot;
     const stops =
-      cameraTrajectory?.map(({ time, ...place }) => ({ ...place, frame: time * (frames - 1) })) ??
-      slowZoom(shot);
+      cameraTrajectory?.map(({ time, ...place }) => ({ ...place, frame: time * (frames - 1) })) ?? slowZoom(shot);
     const chains = pictureClip({ picture, size, frames: to - from, stops });
     return { frames: to - from, picture, chains };
   });

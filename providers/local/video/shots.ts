@@ -35,9 +35,7 @@ export function pictureShots({ image, endImage, scenes, keyframes }: Pictures, f
   if (endImage !== undefined) stills.set(last, endImage);
   for (const { picture, frame } of keyframes) stills.set(Math.min(frame, last), picture);
   const ordered = [...stills].sort(([left], [right]) => left - right);
-  const cuts = ordered
-    .slice(1)
-    .map(([still], index) => Math.floor((still + (ordered[index]?.[0] ?? 0)) / 2) + 1);
+  const cuts = ordered.slice(1).map(([still], index) => Math.floor((still + (ordered[index]?.[0] ?? 0)) / 2) + 1);
   return ordered.map(([still, picture], index) => {
     return { picture, still, from: cuts[index - 1] ?? 0, to: cuts[index] ?? frames };
   });

@@ -47,18 +47,10 @@ export function titledClip({ prompt, size, frames, pathOf }: TitledClip): {
 function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'frames'>): string {
   const digest = createHash('sha256').update(prompt).digest();
   const channel = (at: number) => (16 + (digest.readUInt8(at) >> 1)).toString(16).padStart(2, '0');
-  const colours = [0, 1, 2].map(
-    (at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`,
-  );
+  const colours = [0, 1, 2].map((at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`);
   // Painted in small, which is less work and looks the same.
   const small = `${toEven(size.width / 4)}x${toEven(size.height / 4)}`;
-  const options = [
-    `s=${small}`,
-    `r=${FRAMES_PER_SECOND}`,
-    'n=3',
-    ...colours,
-    `seed=${digest.readUInt16BE(9)}`,
-  ];
+  const options = [`s=${small}`, `r=${FRAMES_PER_SECOND}`, 'n=3', ...colours, `seed=${digest.readUInt16BE(9)}`];
   const turning = `gradients=${options.join(':')}:speed=${(0.6 / frames).toFixed(5)}`;
   const shown = `scale=${size.width}:${size.height}:flags=bicubic:out_color_matrix=bt709:out_range=tv`;
   return `${turning},trim=end_frame=${frames},${shown},format=yuv420p,setsar=1`;
@@ -121,14 +113,10 @@ export function sceneTexts(prompt: string, seconds: number): string[] {
   const most = Math.max(1, Math.min(MAX_SCENES, Math.floor(seconds / MIN_SECONDS)));
   const count = Math.min(most, sentences.length);
   if (count === 0) return [''];
-  const bounds = Array.from({ length: count + 1 }, (_, index) =>
-    Math.round((index * sentences.length) / count),
-  );
+  const bounds = Array.from({ length: count + 1 }, (_, index) => Math.round((index * sentences.length) / count));
   return bounds
     .slice(1)
-    .map((end, index) =>
-      [...sentences.slice(bounds[index], end).join(' ')].slice(0, MAX_TEXT_LENGTH).join(''),
-    );
+    .map((end, index) => [...sentences.slice(bounds[index], end).join(' ')].slice(0, MAX_TEXT_LENGTH).join(''));
 }
 
 /** One line for each paragraph: a single line break is a space. Line by line, since a long run of blanks is no work then. */

@@ -155,12 +155,7 @@ export function cleaningFilters({ compression = 0, noise = 0, halo = 0 }: Upscal
 }
 
 /** After it was enlarged. */
-export function finishingFilters({
-  recoverDetail = 0,
-  sharp = 0,
-  softness = 1,
-  grain = 0,
-}: UpscaleOrder): string[] {
+export function finishingFilters({ recoverDetail = 0, sharp = 0, softness = 1, grain = 0 }: UpscaleOrder): string[] {
   return [
     ...(recoverDetail > 0 ? [`cas=strength=${digits(recoverDetail)}`] : []),
     ...(sharp > 0 ? [`unsharp=lx=5:ly=5:la=${digits(1.5 * sharp)}:cx=5:cy=5:ca=0`] : []),

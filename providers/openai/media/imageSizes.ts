@@ -68,10 +68,7 @@ function within(pixels: PixelSize): PixelSize {
     if (width >= height) width += by;
     else height += by;
   };
-  while (
-    width * height > BOUNDS.most ||
-    Math.max(width, height) > BOUNDS.steepest * Math.min(width, height)
-  ) {
+  while (width * height > BOUNDS.most || Math.max(width, height) > BOUNDS.steepest * Math.min(width, height)) {
     lengthen(-BOUNDS.step);
   }
   // The shorter edge grows: the shape may be at its steepest.

@@ -26,9 +26,7 @@ export interface OpenAiMediaOptions extends Omit<OpenAiOptions, 'xSearch'> {
   guardedFetch: GuardedFetch;
 }
 
-export type OpenAiMedia = Required<
-  Pick<MediaProvider, 'makeImages' | 'editImage' | 'transcribe' | 'speak' | 'close'>
->;
+export type OpenAiMedia = Required<Pick<MediaProvider, 'makeImages' | 'editImage' | 'transcribe' | 'speak' | 'close'>>;
 
 /** As base64, a third larger. */
 const MAX_PICTURES_BYTES = 96 * 1024 * 1024;

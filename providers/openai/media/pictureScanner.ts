@@ -50,8 +50,7 @@ export class PictureScanner {
   async take(piece: Buffer): Promise<void> {
     let at = 0;
     while (at < piece.length) {
-      at =
-        this.picture === undefined ? await this.plain(piece, at) : await this.base64(this.picture, piece, at);
+      at = this.picture === undefined ? await this.plain(piece, at) : await this.base64(this.picture, piece, at);
     }
   }
 

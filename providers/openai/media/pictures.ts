@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
-import {
-  createServiceHttp,
-  type ServiceHttpOptions,
-  type ServiceReply,
-} from '../../../infra/http/serviceHttp.ts';
+import { createServiceHttp, type ServiceHttpOptions, type ServiceReply } from '../../../infra/http/serviceHttp.ts';
 import { readHead } from '../../shared/audioFile.ts';
 import { fetchOutput } from '../../shared/fetchOutput.ts';
 import type { MadeImage, MediaCallContext } from '../../shared/mediaProvider.ts';
@@ -83,10 +79,7 @@ function typeOf(head: Buffer): string {
 }
 
 /** Fetches a picture from the address that a service answered in place of base64. */
-export type FetchPicture = (
-  url: string,
-  target: { path: string; context: MediaCallContext },
-) => Promise<void>;
+export type FetchPicture = (url: string, target: { path: string; context: MediaCallContext }) => Promise<void>;
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;

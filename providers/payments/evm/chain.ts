@@ -5,8 +5,7 @@ import type { PaymentNetworkSettings } from '../../../domain/payments/networkSet
 import { type ChainNode, type NodeRefused, NodeSilent } from '../nodes/chainNode.ts';
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
 
-export interface ChainSettings
-  extends Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> {
+export interface ChainSettings extends Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> {
   /** Of one call, head and body. */
   callTimeoutMs?: number;
   /** What a node must show beside its chain before it is believed; throws NodeSilent. */

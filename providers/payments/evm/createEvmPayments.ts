@@ -57,8 +57,7 @@ export function createEvmPayments(settings: PaymentNetworkSettings, tools: EvmTo
     verify: (payment, signal) => verifyPayment({ chain, settings, feePayer }, payment, signal),
     feeBudget: feeBudgetUnits(settings),
     settle: (payment, signal, terms) => settler.settle(payment, signal, terms),
-    find: (payment, signal, transaction) =>
-      findPayment({ chain, settings }, payment, { signal, transaction }),
+    find: (payment, signal, transaction) => findPayment({ chain, settings }, payment, { signal, transaction }),
     async close() {
       await Promise.all([settler.close(), chain.close()]);
     },

@@ -28,9 +28,7 @@ const MAX_ANSWER_CHARACTERS = 2 + 2 * 8_192;
 
 export function createEthCalls(networks: readonly PaymentNetworkSettings[]): EthCalls {
   const chains = new Map<string, Chain>(
-    networks
-      .filter(({ family }) => family === 'evm')
-      .map((settings) => [settings.network, createChain(settings)]),
+    networks.filter(({ family }) => family === 'evm').map((settings) => [settings.network, createChain(settings)]),
   );
   return {
     async ethCall(network, call, signal) {

@@ -9,15 +9,7 @@ import { combineSightings, type Sighting } from '../nodes/rpcNodes.ts';
 import { type PaymentLookup, type SignedPayment, UsedBefore } from '../paymentNetwork.ts';
 import type { Chain } from './chain.ts';
 import { findUse, type UseQuery } from './findUse.ts';
-import {
-  type Block,
-  depthOf,
-  type Log,
-  type Receipt,
-  readBlock,
-  readReceipt,
-  readWaiting,
-} from './readChain.ts';
+import { type Block, depthOf, type Log, type Receipt, readBlock, readReceipt, readWaiting } from './readChain.ts';
 import { asTopic, CANCELED_EVENT, isAuthorizationUsed, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 import { signedOf } from './verifyPayment.ts';
 
@@ -87,11 +79,7 @@ async function fateOfOwn(
 }
 
 /** Undefined: it has nothing to do with this payment, or is in no block (any more). */
-async function readTransaction(
-  node: ChainNode,
-  sought: UseQuery,
-  hash: string,
-): Promise<EvmSighting | undefined> {
+async function readTransaction(node: ChainNode, sought: UseQuery, hash: string): Promise<EvmSighting | undefined> {
   const receipt = await readReceipt(node, hash);
   if (receipt === undefined || receipt.status !== '0x1') return undefined;
   const used = receipt.logs.findIndex((log) => isUse(log, sought));
@@ -132,11 +120,7 @@ function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }:
 }
 
 /** Its time is over in a block that stays: from there on the token takes it no more, and before it did not come. */
-async function isOver(
-  node: ChainNode,
-  { confirmations, payment }: UseQuery,
-  latest: Block,
-): Promise<boolean> {
+async function isOver(node: ChainNode, { confirmations, payment }: UseQuery, latest: Block): Promise<boolean> {
   const end = BigInt(payment.validBefore ?? '0');
   if (latest.timestamp < end || latest.number < confirmations) return false;
   const deep = latest.number - confirmations;

@@ -52,11 +52,7 @@ interface Terms extends Required<SettleTerms> {
   signal: AbortSignal;
 }
 
-async function handIn(
-  options: OwnSettlerOptions,
-  payment: SignedPayment,
-  terms: Terms,
-): Promise<SettleOutcome> {
+async function handIn(options: OwnSettlerOptions, payment: SignedPayment, terms: Terms): Promise<SettleOutcome> {
   const signed = signedOf(payment);
   const data = transferCall(signed, !(await isByPayersKey(signed, options.settings)));
   const request: SettlementRequest = { options, payment, data };

@@ -59,10 +59,7 @@ export interface WaitingTransaction {
 }
 
 /** A transaction of our own that the node has, in a block or waiting for one; undefined: it has not. */
-export async function readWaiting(
-  node: ChainNode,
-  transaction: string,
-): Promise<WaitingTransaction | undefined> {
+export async function readWaiting(node: ChainNode, transaction: string): Promise<WaitingTransaction | undefined> {
   const answer = await node.call('eth_getTransactionByHash', [transaction]);
   if (answer === null) return undefined;
   const told = checkAnswer(waiting, answer);
@@ -103,9 +100,7 @@ export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[
       one.address === address &&
       one.blockNumber >= fromBlock &&
       one.blockNumber <= toBlock &&
-      topics.every(
-        (wanted, place) => wanted.length === 0 || [wanted].flat().includes(one.topics[place] ?? ''),
-      ),
+      topics.every((wanted, place) => wanted.length === 0 || [wanted].flat().includes(one.topics[place] ?? '')),
   );
 }
 

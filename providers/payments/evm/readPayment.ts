@@ -148,10 +148,7 @@ function mustBeNow({ validAfter, validBefore }: Authorization, nowS: bigint): vo
 }
 
 /** Whether the payer's own key signed it; else the payer must be a contract. */
-async function mustNotBeForged(
-  signed: SignedAuthorization,
-  settings: PaymentNetworkSettings,
-): Promise<boolean> {
+async function mustNotBeForged(signed: SignedAuthorization, settings: PaymentNetworkSettings): Promise<boolean> {
   const { signature } = signed;
   if (UNDEPLOYED.test(signature)) {
     no('INVALID_PAYMENT_PAYER', 'a wallet contract must be deployed before it pays', 'signature');

@@ -50,8 +50,7 @@ async function headOf({ chain, signal }: EvmTransferReader): Promise<bigint> {
 }
 
 async function timeOf({ chain, signal }: EvmTransferReader, number: bigint): Promise<bigint> {
-  const read = async (node: ChainNode) =>
-    Number((await readBlock(node, `0x${number.toString(16)}`)).timestamp);
+  const read = async (node: ChainNode) => Number((await readBlock(node, `0x${number.toString(16)}`)).timestamp);
   return BigInt(await chain.agreed(read, signal));
 }
 

@@ -1,12 +1,5 @@
 /** The token's side of a payment: EIP-3009 as USDC 2.2 has it, in both forms of the signature. */
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-  parseAbi,
-  parseSignature,
-  toEventSelector,
-} from 'viem';
+import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, parseSignature, toEventSelector } from 'viem';
 import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
 import { bytes } from './chain.ts';
 

@@ -16,8 +16,7 @@ type EvmPaymentVerdict = 'good' | 'used' | 'poor' | 'reverted';
 const WORDS: Record<Exclude<EvmPaymentVerdict, 'good'>, string> = {
   used: 'the authorization was used or cancelled before; if that was a moment ago, present it again in a minute',
   poor: 'the payer has less than this of the token',
-  reverted:
-    'the token refuses the authorization: its signature is not the payer\u2019s, or it is not valid now',
+  reverted: 'the token refuses the authorization: its signature is not the payer\u2019s, or it is not valid now',
 };
 
 export function signedOf(payment: SignedPayment): SignedAuthorization {

@@ -38,8 +38,7 @@ const GRACE_MS = 300;
 
 export function createRpcNodes({ urls, ...common }: NodesSettings): RpcNodes {
   const nodes = urls.map((url) => createChainNode({ ...common, url }));
-  const readings = <T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal) =>
-    readAll(nodes, read, signal);
+  const readings = <T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal) => readAll(nodes, read, signal);
   return {
     nodeCount: nodes.length,
     readings,
@@ -137,9 +136,7 @@ export function combineSightings<Place>(
 ): PaymentLookup {
   if (agreed === undefined) {
     const seen = all.find((sighting) => sighting.state !== 'absent');
-    return seen === undefined
-      ? { state: 'absent', gone: false }
-      : { state: 'pending', transaction: seen.transaction };
+    return seen === undefined ? { state: 'absent', gone: false } : { state: 'pending', transaction: seen.transaction };
   }
   const sighting = agreed.value;
   if (sighting.state === 'absent') return sighting;

@@ -103,8 +103,7 @@ function feeKeyOf({ feePayerKeyEnv, payTo }: PaymentNetworkSettings, { secret }:
   const key = text === undefined ? undefined : readFeeKey(text);
   if (key === undefined) throw new Error(`${feePayerKeyEnv ?? 'feePayerKeyEnv'} holds no private key`);
   // The fee payer may not be part of a payment, so that nobody can make it sign away what it owns.
-  if (key.address === payTo)
-    throw new Error(`${feePayerKeyEnv} is the key of payTo: fees need a key of their own`);
+  if (key.address === payTo) throw new Error(`${feePayerKeyEnv} is the key of payTo: fees need a key of their own`);
   return key;
 }
 

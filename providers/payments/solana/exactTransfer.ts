@@ -71,8 +71,7 @@ export async function readTransfer(transaction: PaymentTransaction, terms: Payme
 
 function mustBeUnitLimit(given: Instruction | undefined): void {
   const data = budgetData(given, { kind: SET_UNIT_LIMIT, size: 5 });
-  if (data === undefined)
-    refuseTransaction('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
+  if (data === undefined) refuseTransaction('INVALID_PAYMENT', 'the first instruction must set the compute unit limit');
   if (data.readUInt32LE(1) > MAX_UNITS) {
     refuseTransaction('INVALID_PAYMENT', `the compute unit limit must be at most ${MAX_UNITS}`);
   }
@@ -83,10 +82,7 @@ function mustBeUnitPrice(given: Instruction | undefined): void {
   if (data === undefined)
     refuseTransaction('INVALID_PAYMENT', 'the second instruction must set the compute unit price');
   if (data.readBigUInt64LE(1) > MAX_UNIT_PRICE) {
-    refuseTransaction(
-      'INVALID_PAYMENT',
-      `the compute unit price must be at most ${MAX_UNIT_PRICE} micro-lamports`,
-    );
+    refuseTransaction('INVALID_PAYMENT', `the compute unit price must be at most ${MAX_UNIT_PRICE} micro-lamports`);
   }
 }
 
@@ -140,10 +136,7 @@ async function readTransferChecked(
 ): Promise<Transfer> {
   const program = given?.program ?? '';
   if (given === undefined || (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)) {
-    return refuseTransaction(
-      'INVALID_PAYMENT',
-      'the third instruction must be a TransferChecked of a token program',
-    );
+    return refuseTransaction('INVALID_PAYMENT', 'the third instruction must be a TransferChecked of a token program');
   }
   const data = Buffer.from(given.data);
   const [source, named, destination, authority, ...others] = given.accounts;
@@ -157,8 +150,7 @@ async function readTransferChecked(
   if (data[9] !== decimals) refuseTransaction('UNSUPPORTED_TOKEN', `the token has ${decimals} decimals`);
   if (authority !== payer)
     refuseTransaction('INVALID_PAYMENT_PAYER', 'the transfer must be by the payer, who signs it');
-  if (payer === payTo)
-    refuseTransaction('INVALID_PAYMENT_PAYER', 'nobody can pay from the address that is paid');
+  if (payer === payTo) refuseTransaction('INVALID_PAYMENT_PAYER', 'nobody can pay from the address that is paid');
   if (destination !== (await tokenAccountOf(payTo, mint, program))) {
     return refuseTransaction(
       'INVALID_PAYMENT_RECIPIENT',

@@ -68,10 +68,7 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
   };
 }
 
-function feePayersIn(
-  told: z.output<typeof supported>,
-  networks: readonly string[],
-): KnownFeePayers | undefined {
+function feePayersIn(told: z.output<typeof supported>, networks: readonly string[]): KnownFeePayers | undefined {
   const named = told.kinds.flatMap(({ scheme, network, extra }) =>
     scheme === 'exact' && networks.includes(network) ? (extra?.feePayer ?? []) : [],
   );

@@ -61,11 +61,7 @@ export async function findPayment(
     isNamed: own !== undefined,
   };
   const readings = await nodes.readings((node) => readFrom(node, sought), signal);
-  return combineSightings(
-    readings,
-    payment,
-    'the transaction is on the chain, but did not move what was signed',
-  );
+  return combineSightings(readings, payment, 'the transaction is on the chain, but did not move what was signed');
 }
 
 interface PaymentQuery {
@@ -121,10 +117,7 @@ async function isDeep(
 }
 
 /** By the balances that the node noted before and after, of both ends. */
-function movedWhatWasSigned(
-  { meta }: ChainTransaction,
-  { signed, transfer, payment }: PaymentQuery,
-): boolean {
+function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, payment }: PaymentQuery): boolean {
   if (meta.err !== null) return false;
   const change = (address: string, owner: string) => {
     const is = (balance: TokenBalance) =>
@@ -138,8 +131,7 @@ function movedWhatWasSigned(
   };
   const amount = BigInt(payment.amount);
   return (
-    change(transfer.destination, payment.payTo) === amount &&
-    change(transfer.source, payment.payer.address) === -amount
+    change(transfer.destination, payment.payTo) === amount && change(transfer.source, payment.payer.address) === -amount
   );
 }
 

@@ -55,10 +55,7 @@ interface SolanaBroadcastReply {
 
 async function send(node: ChainNode, wire: string, transaction: string): Promise<SolanaBroadcastReply> {
   try {
-    const told = await node.call('sendTransaction', [
-      wire,
-      { encoding: 'base64', preflightCommitment: 'confirmed' },
-    ]);
+    const told = await node.call('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
     return { kind: told === transaction ? 'taken' : 'unclear', words: 'the name of another transaction' };
   } catch (error) {
     const words = error instanceof Error ? error.message : '';

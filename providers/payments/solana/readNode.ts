@@ -48,11 +48,7 @@ export async function readBlockTime(node: ChainNode, at: number): Promise<number
   return checkAnswer(z.number().nullable(), await node.call('getBlockTime', [at])) ?? undefined;
 }
 
-export async function isBlockhashValid(
-  node: ChainNode,
-  blockhash: string,
-  commitment: Commitment,
-): Promise<boolean> {
+export async function isBlockhashValid(node: ChainNode, blockhash: string, commitment: Commitment): Promise<boolean> {
   return checkAnswer(latest, await node.call('isBlockhashValid', [blockhash, { commitment }])).value;
 }
 
@@ -104,9 +100,6 @@ export async function readSignatures(
 /** Whether the node knows it, in whatever block, also an old one. */
 export async function isSignatureKnown(node: ChainNode, signature: string): Promise<boolean> {
   const answer = await node.call('getSignatureStatuses', [[signature], { searchTransactionHistory: true }]);
-  const { value } = checkAnswer(
-    z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }),
-    answer,
-  );
+  const { value } = checkAnswer(z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }), answer);
   return value[0] !== null;
 }

@@ -34,10 +34,7 @@ export async function readPayment(
   if (!networks.includes(envelope.network)) refuseTransaction('UNSUPPORTED_NETWORK', `this is ${network}`);
   const transaction = decodeTransaction(envelope.payload.transaction);
   if (!(await feePayers.has(transaction.feePayer))) {
-    refuseTransaction(
-      'INVALID_PAYMENT',
-      'the fee payer must be the one that extra.feePayer of the offer names',
-    );
+    refuseTransaction('INVALID_PAYMENT', 'the fee payer must be the one that extra.feePayer of the offer names');
   }
   const transfer = await readTransfer(transaction, { mint, decimals, payTo, isOwnFee });
   const amount = transfer.amount.toString();

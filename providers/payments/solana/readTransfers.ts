@@ -8,13 +8,7 @@ import { requireChain } from './createSolanaPayments.ts';
 import { decodeWire } from './decodeTransaction.ts';
 import { transferIn } from './exactTransfer.ts';
 import { tokenAccountOf } from './programs.ts';
-import {
-  type ChainTransaction,
-  readAccounts,
-  readSignatures,
-  readSlot,
-  readTransaction,
-} from './readNode.ts';
+import { type ChainTransaction, readAccounts, readSignatures, readSlot, readTransaction } from './readNode.ts';
 
 const DECIMALS = 6;
 const PAGE = 1_000;
@@ -39,10 +33,7 @@ interface SolanaTransferReader {
   signal: AbortSignal;
 }
 
-async function* readTransfers(
-  reader: SolanaTransferReader,
-  sinceSeconds: number,
-): AsyncGenerator<IncomingTransfer> {
+async function* readTransfers(reader: SolanaTransferReader, sinceSeconds: number): AsyncGenerator<IncomingTransfer> {
   const account = await accountOf(reader);
   const found = await signaturesSince(reader, account, sinceSeconds);
   for (const { signature, atSeconds } of found) {
@@ -81,9 +72,7 @@ async function signaturesSince(
   const last = Math.min(...slots) - Math.max(0, settings.confirmations - CONFIRMED_BY_FINALITY);
   const { all } = await nodes.readings((node) => listSince(node, account, sinceSeconds), signal);
   const bySignature = new Map(all.flat().map((one) => [one.signature, one]));
-  return [...bySignature.values()]
-    .filter(({ slot }) => slot <= last)
-    .toSorted((one, other) => one.slot - other.slot);
+  return [...bySignature.values()].filter(({ slot }) => slot <= last).toSorted((one, other) => one.slot - other.slot);
 }
 
 async function listSince(node: ChainNode, account: string, sinceSeconds: number): Promise<Signature[]> {

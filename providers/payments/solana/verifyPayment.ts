@@ -2,12 +2,7 @@
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
-import {
-  ChainUnavailable,
-  type PaymentRefusalCode,
-  PaymentRefused,
-  type SignedPayment,
-} from '../paymentNetwork.ts';
+import { ChainUnavailable, type PaymentRefusalCode, PaymentRefused, type SignedPayment } from '../paymentNetwork.ts';
 import { readTransfer, type Transfer } from './exactTransfer.ts';
 import { isPlainMint, readTokenAccount } from './mint.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';

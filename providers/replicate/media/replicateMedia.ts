@@ -70,11 +70,7 @@ async function makeImages(
   return await fetchImages(service.outputs, { urls, name: OUTPUT_NAME }, context);
 }
 
-async function editImage(
-  service: ReplicateService,
-  edit: ImageEdit,
-  context: MediaCallContext,
-): Promise<MadeImage> {
+async function editImage(service: ReplicateService, edit: ImageEdit, context: MediaCallContext): Promise<MadeImage> {
   checkSources(nameOf(edit), edit);
   const files = await Promise.all(edit.images.map((image) => sent('image', image)));
   const input = editInput(nameOf(edit), edit, files);
@@ -113,11 +109,7 @@ async function transcribe(
   return readTranscript(transcriptOf(output), chunks, order);
 }
 
-async function speak(
-  service: ReplicateService,
-  order: SpeechOrder,
-  context: MediaCallContext,
-): Promise<Speech> {
+async function speak(service: ReplicateService, order: SpeechOrder, context: MediaCallContext): Promise<Speech> {
   const { upstreamModel, format } = order;
   const input = speechInput(nameOf(order), order);
   const output = await runPrediction(service, { upstreamModel, input }, context.signal);
@@ -131,11 +123,7 @@ interface FileOrder {
   files: readonly SentMedium[];
 }
 
-async function oneImage(
-  service: ReplicateService,
-  order: FileOrder,
-  context: MediaCallContext,
-): Promise<MadeImage> {
+async function oneImage(service: ReplicateService, order: FileOrder, context: MediaCallContext): Promise<MadeImage> {
   const urls = imageUrls(await run(service, order, context));
   const [made] = await fetchImages(service.outputs, { urls: urls.slice(0, 1), name: OUTPUT_NAME }, context);
   if (made === undefined) throw garbageFailure('the output names no picture');

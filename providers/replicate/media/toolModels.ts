@@ -37,11 +37,7 @@ const ENLARGERS: Readonly<Record<string, UpscaleWriter>> = {
   }),
 };
 
-export function enlargeInput(
-  name: string,
-  order: Pick<Enlargement, 'scale' | 'creativity'>,
-  file: SentMedium,
-): Fields {
+export function enlargeInput(name: string, order: Pick<Enlargement, 'scale' | 'creativity'>, file: SentMedium): Fields {
   const enlarge = rowOf(ENLARGERS, name) ?? (({ scale }) => ({ scale }));
   return { image: file, ...enlarge(order) };
 }

@@ -36,9 +36,7 @@ const contract = openContract(description);
 
 /** Ids that exist, of this account and of another; never those of the keys that send the requests. */
 async function knownOf(): Promise<Known> {
-  const made = await Promise.all(
-    [farebox.account, farebox.account, farebox.other].map((owner) => makeKey(owner)),
-  );
+  const made = await Promise.all([farebox.account, farebox.account, farebox.other].map((owner) => makeKey(owner)));
   return {
     id: made,
     model: ['local-voice-changer', 'local-voice-changer', 'no-such-model'],

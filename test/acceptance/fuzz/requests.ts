@@ -70,10 +70,7 @@ function urlOf({ path: place, operation }: DescribedOperation, known: Known): fc
   const values = Object.fromEntries(
     parameters.map(({ in: where, name, schema, required }) => {
       const fits = known[name] ? fc.constantFrom(...known[name]) : fromSchema(schema);
-      const drawn = fc.oneof(
-        { weight: 5, arbitrary: fits.map(String) },
-        { weight: 2, arbitrary: hostileWord },
-      );
+      const drawn = fc.oneof({ weight: 5, arbitrary: fits.map(String) }, { weight: 2, arbitrary: hostileWord });
       return [`${where} ${name}`, required ? drawn : fc.option(drawn, { nil: undefined, freq: 1 })];
     }),
   );
@@ -122,13 +119,8 @@ function bodyOf({ operation }: DescribedOperation, known: Known): fc.Arbitrary<S
       { weight: 2, arbitrary: fc.constant(example).filter((value) => value !== undefined) },
       { weight: 2, arbitrary: fromSchema(schema) },
     );
-    const value = (example === undefined ? fromSchema(schema) : drawn).chain((made) =>
-      withKnown(made, known),
-    );
-    const perhapsSpoiled = fc.oneof(
-      { weight: 2, arbitrary: value },
-      { weight: 3, arbitrary: value.chain(spoiled) },
-    );
+    const value = (example === undefined ? fromSchema(schema) : drawn).chain((made) => withKnown(made, known));
+    const perhapsSpoiled = fc.oneof({ weight: 2, arbitrary: value }, { weight: 3, arbitrary: value.chain(spoiled) });
     return type === 'multipart/form-data' ? perhapsSpoiled.chain(multipart) : perhapsSpoiled.chain(json);
   });
   const nothing: fc.Arbitrary<Sent>[] = [fc.constant({ headers: [] })];

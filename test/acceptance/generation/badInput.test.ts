@@ -117,8 +117,7 @@ describe('a field', () => {
 });
 
 describe('a body', () => {
-  const text = (size: number) =>
-    JSON.stringify({ ...ORDER, image_url: `data:image/png;base64,${'A'.repeat(size)}` });
+  const text = (size: number) => JSON.stringify({ ...ORDER, image_url: `data:image/png;base64,${'A'.repeat(size)}` });
   const rows: [string, string, string, number, object][] = [
     ['of 36 MB', '/video/queue', text(36 * MEGABYTE), 413, TOO_LARGE],
     ['of 36 MB', '/video/quote', text(36 * MEGABYTE), 413, TOO_LARGE],
@@ -126,29 +125,11 @@ describe('a body', () => {
     ['of 100 kB', '/audio/quote', text(100_000), 413, TOO_LARGE],
     ['of 100 kB', '/video/retrieve', text(100_000), 413, TOO_LARGE],
     ['of ten thousand key frames', '/video/queue', KEYFRAMES, 400, TOO_COMPLEX],
-    [
-      'with NaN',
-      '/video/queue',
-      '{"model":"any-video","duration":NaN}',
-      400,
-      { error: 'Invalid JSON request' },
-    ],
+    ['with NaN', '/video/queue', '{"model":"any-video","duration":NaN}', 400, { error: 'Invalid JSON request' }],
     ['cut', '/video/queue', '{"model":"any-video",', 400, { error: 'Invalid JSON request' }],
     ['without a model', '/audio/queue', '{}', 400, { error: 'model is required' }],
-    [
-      'of an unknown model',
-      '/video/queue',
-      '{"model":"no-such"}',
-      404,
-      { error: 'Specified model not found' },
-    ],
-    [
-      'of deep lists',
-      '/video/queue',
-      `{"keyframes":${'['.repeat(5_000)}`,
-      400,
-      { error: expect.any(String) },
-    ],
+    ['of an unknown model', '/video/queue', '{"model":"no-such"}', 404, { error: 'Specified model not found' }],
+    ['of deep lists', '/video/queue', `{"keyframes":${'['.repeat(5_000)}`, 400, { error: expect.any(String) }],
   ];
   it.each(rows)('%s to %s is refused', async (_name, path, body, status, expected) => {
     const call = { raw: { bytes: Buffer.from(body), contentType: 'application/json' } };
@@ -158,9 +139,7 @@ describe('a body', () => {
 });
 
 describe('a queue_id', () => {
-  const routes = ['audio', 'video'].flatMap((kind) =>
-    ['retrieve', 'complete'].map((step) => `/${kind}/${step}`),
-  );
+  const routes = ['audio', 'video'].flatMap((kind) => ['retrieve', 'complete'].map((step) => `/${kind}/${step}`));
   it.each(routes)('that is none is unknown to %s, and one that is no text is refused', async (path) => {
     const model = path.startsWith('/audio') ? 'piece-music' : 'bare-video';
     for (const queue_id of [randomUUID(), '', 'x', '../..', "' or 1=1 --", '\u0000', 'ü'.repeat(36)]) {

@@ -36,9 +36,7 @@ const BEHAVIOURS: Record<string, (response: ServerResponse) => void> = {
     response.end(Buffer.alloc(100_000, 7));
   },
   '/web-page': (response) =>
-    response
-      .writeHead(200, { 'content-type': 'video/mp4' })
-      .end('<!doctype html><html><body>Not found</body></html>'),
+    response.writeHead(200, { 'content-type': 'video/mp4' }).end('<!doctype html><html><body>Not found</body></html>'),
 };
 
 function pump(response: ServerResponse): void {

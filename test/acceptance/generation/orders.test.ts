@@ -8,16 +8,7 @@ import type { Call, Reply } from '../client.ts';
 import { eventually } from '../deployment.ts';
 import { queueIdOf, untilState } from '../orders.ts';
 import { clip, dataUrl, SQUARE } from './media.ts';
-import {
-  complete,
-  download,
-  type Order,
-  type Ordered,
-  ordered,
-  outcomeOf,
-  queue,
-  retrieve,
-} from './orders.ts';
+import { complete, download, type Order, type Ordered, ordered, outcomeOf, queue, retrieve } from './orders.ts';
 import './prices.ts';
 import { world } from './sharedWorld.ts';
 import { expectNothingLeft } from './world.ts';
@@ -95,26 +86,23 @@ const MADE: Made[] = [
 ];
 
 describe('an order of', () => {
-  it.each(MADE)(
-    '$name is queued, made, delivered as often as asked, in parts too, and deleted',
-    async (made) => {
-      const order = made.order();
-      const { model } = order.body as { model: string };
-      const reply = await queue(api(), order);
-      const queueId = queueIdOf(reply);
-      const queued = order.kind === 'audio' ? { status: 'QUEUED' } : {};
-      expect(reply.body).toEqual({ model, queue_id: expect.stringMatching(UUID), ...queued });
-      const job: Ordered = { kind: order.kind, model, queueId };
-      const whole = await outcomeOf(api(), job);
-      expectMedia(whole, made, model);
-      expect((await retrieve(api(), job)).bytes.equals(whole.bytes)).toBe(true);
-      await expectParts(whole, (range) => retrieve(api(), job, { range }));
-      expect((await complete(api(), job)).body).toEqual({ success: true });
-      expect((await retrieve(api(), job)).status).toBe(404);
-      expect((await complete(api(), job)).body).toEqual({ success: true });
-      await expectNothingLeft(world);
-    },
-  );
+  it.each(MADE)('$name is queued, made, delivered as often as asked, in parts too, and deleted', async (made) => {
+    const order = made.order();
+    const { model } = order.body as { model: string };
+    const reply = await queue(api(), order);
+    const queueId = queueIdOf(reply);
+    const queued = order.kind === 'audio' ? { status: 'QUEUED' } : {};
+    expect(reply.body).toEqual({ model, queue_id: expect.stringMatching(UUID), ...queued });
+    const job: Ordered = { kind: order.kind, model, queueId };
+    const whole = await outcomeOf(api(), job);
+    expectMedia(whole, made, model);
+    expect((await retrieve(api(), job)).bytes.equals(whole.bytes)).toBe(true);
+    await expectParts(whole, (range) => retrieve(api(), job, { range }));
+    expect((await complete(api(), job)).body).toEqual({ success: true });
+    expect((await retrieve(api(), job)).status).toBe(404);
+    expect((await complete(api(), job)).body).toEqual({ success: true });
+    await expectNothingLeft(world);
+  });
 });
 
 function expectMedia(reply: Reply, { type, signature: [at, hex], format }: Made, model: string): void {
@@ -139,10 +127,7 @@ async function expectParts(whole: Reply, ask: (range: string) => Promise<Reply>)
   ];
   for (const [range, first, last] of parts) {
     const reply = await ask(range);
-    expect([reply.status, reply.headers.get('content-range')]).toEqual([
-      206,
-      `bytes ${first}-${last}/${size}`,
-    ]);
+    expect([reply.status, reply.headers.get('content-range')]).toEqual([206, `bytes ${first}-${last}/${size}`]);
     expect(reply.bytes.equals(whole.bytes.subarray(first, last + 1)), range).toBe(true);
   }
   const outside = await ask(`bytes=${size}-`);
@@ -170,11 +155,7 @@ describe('Idempotency-Key', () => {
   it.each<[string, Order, object]>([
     ['audio', MUSIC, { prompt: 'Another tram' }],
     ['video', VIDEO, { duration: '5s' }],
-    [
-      'video with its media',
-      withPicture,
-      { image_url: dataUrl('image/png', Buffer.concat([SQUARE, SQUARE])) },
-    ],
+    ['video with its media', withPicture, { image_url: dataUrl('image/png', Buffer.concat([SQUARE, SQUARE])) }],
   ])('makes one order of %s, whether asked later or at the same moment', async (_name, order, change) => {
     const { farebox } = world;
     const key = `key-of-${(order.body as { model: string }).model}`;
@@ -235,11 +216,7 @@ describe('a consent', () => {
 
   it('is not needed for words alone, and none that is given in part', async () => {
     expect((await queue(api(), faces({}))).status).toBe(200);
-    for (const given of [
-      { confirmed_legal_right: false },
-      { confirmed_legal_right: 'true' },
-      { more: true },
-    ]) {
+    for (const given of [{ confirmed_legal_right: false }, { confirmed_legal_right: 'true' }, { more: true }]) {
       expect((await queue(api(), faces({ image_url: picture, ...consents(given) }))).status).toBe(400);
     }
   });
@@ -268,20 +245,17 @@ describe('a provider that refuses or delivers no media', () => {
     ],
     ['a broken video', film('garbled-video'), 500, { error: expect.any(String), credits_refunded: true }],
   ];
-  it.each(verdicts)(
-    '%s is refunded and told in the same words each time',
-    async (_name, order, status, body) => {
-      const { farebox } = world;
-      const before = await farebox.moneyOf(farebox.account);
-      const job = await ordered(api(), order);
-      const verdict = await outcomeOf(api(), job);
-      expect([verdict.status, verdict.body]).toEqual([status, body]);
-      const again = await retrieve(api(), job);
-      expect([again.status, again.body]).toEqual([status, verdict.body]);
-      expect(await farebox.moneyOf(farebox.account)).toBe(before);
-      await expectNothingLeft(world);
-    },
-  );
+  it.each(verdicts)('%s is refunded and told in the same words each time', async (_name, order, status, body) => {
+    const { farebox } = world;
+    const before = await farebox.moneyOf(farebox.account);
+    const job = await ordered(api(), order);
+    const verdict = await outcomeOf(api(), job);
+    expect([verdict.status, verdict.body]).toEqual([status, body]);
+    const again = await retrieve(api(), job);
+    expect([again.status, again.body]).toEqual([status, verdict.body]);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    await expectNothingLeft(world);
+  });
 });
 
 function music(model: string, prompt = 'A tram at dawn'): Order {
@@ -311,8 +285,7 @@ describe('download_url', () => {
     expect((await download(url)).bytes.equals(whole.bytes)).toBe(true);
     await expectParts(whole, (range) => download(url, { headers: { range } }));
     expect((await download(url, { method: 'DELETE' })).status).toBe(204);
-    for (const method of ['GET', 'DELETE'])
-      expect((await download(url, { method })).status, method).toBe(404);
+    for (const method of ['GET', 'DELETE']) expect((await download(url, { method })).status, method).toBe(404);
     expect((await retrieve(api(), job)).status).toBe(404);
     await expectNothingLeft(world);
   });
@@ -324,15 +297,7 @@ describe('download_url', () => {
     const [, token = ''] = /\/downloads\/(.*)$/.exec(url) ?? [];
     const letters = [...token];
     const altered = letters.map((letter, at) => letters.with(at, letter === 'A' ? 'B' : 'A').join(''));
-    const others = [
-      token.slice(1),
-      `${token}A`,
-      `${token}=`,
-      token.toLowerCase(),
-      `${token}%00`,
-      '..%2f',
-      '%',
-    ];
+    const others = [token.slice(1), `${token}A`, `${token}=`, token.toLowerCase(), `${token}%00`, '..%2f', '%'];
     for (const other of [...altered, ...others]) {
       for (const method of ['GET', 'DELETE']) {
         const { status } = await download(url.replace(token, other), { method });

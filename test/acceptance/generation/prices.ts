@@ -131,33 +131,30 @@ const VIDEO: PriceCase[] = VIDEO_ROWS.map(([name, body, nano, { wordless = false
 }));
 
 describe('an order by', () => {
-  it.each([...AUDIO, ...VIDEO])(
-    '$name costs the same in quote, dry run, job, ledger and usage',
-    async (row) => {
-      const { farebox } = world;
-      const { api } = farebox.account;
-      const { kind, nano } = row;
-      const order: Order = { kind, body: { ...row.body(), ...row.queueOnly } };
-      const quoted = await quoteOf(api, { kind, body: { ...row.body(), ...row.quoteOnly } });
-      expect(quoted.body).toEqual({ quote: Number(nano) / 1e9 });
-      const before = await farebox.moneyOf(farebox.account);
-      const dry = await queue(api, order, { headers: { 'x-service-dry-run': 'true' } });
-      const cost = { usd: quoted.body.quote, diem: quoted.body.quote };
-      expect([dry.status, dry.body]).toEqual([200, { object: 'dry_run', cost }]);
-      expect(await farebox.moneyOf(farebox.account)).toBe(before);
-      const reply = await queue(api, order);
-      const queueId = queueIdOf(reply);
-      expect(before - (await farebox.moneyOf(farebox.account))).toBe(nano);
-      expect(await inLedger(queueId, 'charge')).toBe(-nano);
-      const { body: job } = await api.get(`/jobs/${queueId}`);
-      expect(nanoFromNumber(job.price_usd as number)).toBe(nano);
-      expect(await inUsage(job.request_id)).toBe(nano);
-      expect((await api.post(`/jobs/${queueId}/cancel`)).body).toMatchObject({ credits_refunded: true });
-      expect(await inLedger(queueId, 'refund')).toBe(nano);
-      expect(await inUsage(job.request_id)).toBe(0n);
-      expect(await farebox.moneyOf(farebox.account)).toBe(before);
-    },
-  );
+  it.each([...AUDIO, ...VIDEO])('$name costs the same in quote, dry run, job, ledger and usage', async (row) => {
+    const { farebox } = world;
+    const { api } = farebox.account;
+    const { kind, nano } = row;
+    const order: Order = { kind, body: { ...row.body(), ...row.queueOnly } };
+    const quoted = await quoteOf(api, { kind, body: { ...row.body(), ...row.quoteOnly } });
+    expect(quoted.body).toEqual({ quote: Number(nano) / 1e9 });
+    const before = await farebox.moneyOf(farebox.account);
+    const dry = await queue(api, order, { headers: { 'x-service-dry-run': 'true' } });
+    const cost = { usd: quoted.body.quote, diem: quoted.body.quote };
+    expect([dry.status, dry.body]).toEqual([200, { object: 'dry_run', cost }]);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+    const reply = await queue(api, order);
+    const queueId = queueIdOf(reply);
+    expect(before - (await farebox.moneyOf(farebox.account))).toBe(nano);
+    expect(await inLedger(queueId, 'charge')).toBe(-nano);
+    const { body: job } = await api.get(`/jobs/${queueId}`);
+    expect(nanoFromNumber(job.price_usd as number)).toBe(nano);
+    expect(await inUsage(job.request_id)).toBe(nano);
+    expect((await api.post(`/jobs/${queueId}/cancel`)).body).toMatchObject({ credits_refunded: true });
+    expect(await inLedger(queueId, 'refund')).toBe(nano);
+    expect(await inUsage(job.request_id)).toBe(0n);
+    expect(await farebox.moneyOf(farebox.account)).toBe(before);
+  });
 
   it('whatever unit leaves nothing behind when it was cancelled', () => expectNothingLeft(world));
 });

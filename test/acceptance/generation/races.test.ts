@@ -10,16 +10,7 @@ import { isLong } from '../../engines/media/recordings.ts';
 import { services, spawnWorker } from '../../harness/services.ts';
 import { queueIdOf, untilState } from '../orders.ts';
 import { dataUrl, SQUARE } from './media.ts';
-import {
-  complete,
-  type Order,
-  type Ordered,
-  ordered,
-  outcomeOf,
-  queue,
-  quoteOf,
-  retrieve,
-} from './orders.ts';
+import { complete, type Order, type Ordered, ordered, outcomeOf, queue, quoteOf, retrieve } from './orders.ts';
 import { expectNothingLeft, useWorld } from './world.ts';
 
 /** Where the tests arm a failpoint of the worker (infra/failpoints.ts). */

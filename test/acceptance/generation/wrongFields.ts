@@ -78,9 +78,7 @@ const AUDIO: WrongField[] = [
   ...rows('/audio/queue', { model: 'piece-music', prompt: 'A tram' }, NO_AUDIO_OPTIONS),
   unspeakable('/audio/queue', MUSIC, ['speed', '1e400']),
   unspeakable('/audio/queue', MUSIC, ['duration_seconds', '1e400']),
-  ...rows('/audio/quote', { model: 'letter-music' }, [
-    ['character_count', undefined, 0, -1, 1.5, 101, '9', null, 1e9],
-  ]),
+  ...rows('/audio/quote', { model: 'letter-music' }, [['character_count', undefined, 0, -1, 1.5, 101, '9', null, 1e9]]),
   ...rows('/audio/quote', { model: 'letter-music', character_count: 9 }, [['duration_seconds', 5]]),
   ...rows('/audio/quote', { model: 'any-music' }, [['duration_seconds', 0, 1, 31, '5s', null]]),
   ...rows('/audio/quote', { model: 'tier-music' }, [['duration_seconds', 31]]),
@@ -88,23 +86,7 @@ const AUDIO: WrongField[] = [
 ];
 
 const DURATIONS = [
-  ...[
-    '5',
-    '5s ',
-    ' 5s',
-    '5S',
-    '05s',
-    '1e9s',
-    '-1s',
-    '٥s',
-    '5.5s',
-    '0s',
-    '11s',
-    '31s',
-    '',
-    'auto',
-    '5s\u0000',
-  ],
+  ...['5', '5s ', ' 5s', '5S', '05s', '1e9s', '-1s', '٥s', '5.5s', '0s', '11s', '31s', '', 'auto', '5s\u0000'],
   ...[5, null, ['5s'], {}, true],
 ];
 /** Where a source decides: only its own seconds, or nothing. */
@@ -121,13 +103,7 @@ const CAMERA: Values = [
   [
     'camera_trajectory',
     ...[5, null, {}, [], [turn(0, 0)], Array.from({ length: 13 }, (_, place) => turn(place / 12, 0))],
-    ...[
-      way({ time: -0.001 }),
-      way({ time: 1.001 }),
-      way({ time: 0 }),
-      way({ time: '1' }),
-      way({ time: null }),
-    ],
+    ...[way({ time: -0.001 }), way({ time: 1.001 }), way({ time: 0 }), way({ time: '1' }), way({ time: null })],
     ...[way({ elevation: -90.001 }), way({ elevation: 90.001 }), way({ distance: 0 }), way({ distance: -1 })],
     ...[way({ distance: 1_001 }), way({ azimuth: 1e6 }), way({ roll: 1 }), [turn(0, 0), {}]],
     ...[
@@ -153,18 +129,7 @@ const LISTS: Values = [
   ],
   [
     'keyframes',
-    ...[
-      {},
-      [],
-      [5],
-      [{}],
-      [frame(-1)],
-      [frame(1.5)],
-      [frame('1')],
-      [frame(null)],
-      [frame(121)],
-      [frame(1e9)],
-    ],
+    ...[{}, [], [5], [{}], [frame(-1)], [frame(1.5)], [frame('1')], [frame(null)], [frame(121)], [frame(1e9)]],
     ...[[frame(5), frame(5)], [frame(5, {})], [frame(5, { image_url: 'file:///etc/passwd' })]],
     Array.from({ length: 11 }, (_, index) => frame(index)),
   ],
@@ -174,12 +139,7 @@ const MEDIA_FIELDS = ['image_url', 'end_image_url', 'audio_url', 'video_url'] as
 
 const NO_ADDRESSES = [
   ...[5, null, '', [URL], 'file:///etc/passwd', 'ftp://example.com/x', '//example.com/x', 'blob:x', '/x'],
-  ...[
-    'data:image/png,AAAA',
-    'data:image/png;base64,',
-    'data:image/png;base64,AA*A',
-    'data:image/png;base64,ü',
-  ],
+  ...['data:image/png,AAAA', 'data:image/png;base64,', 'data:image/png;base64,AA*A', 'data:image/png;base64,ü'],
   ...['data:', `${URL}${'x'.repeat(8_192)}`],
 ];
 
@@ -278,9 +238,7 @@ const VIDEOS: WrongField[] = [
     ['reference_image_count', -1, 31, 1.5],
     ['prompt', 'A tram'],
   ]),
-  ...rows('/video/quote', { model: 'upscale-video' }, [
-    ['video_url', undefined, 'file:///etc/passwd', 'data:,x'],
-  ]),
+  ...rows('/video/quote', { model: 'upscale-video' }, [['video_url', undefined, 'file:///etc/passwd', 'data:,x']]),
 ];
 
 export const WRONG_FIELDS: readonly WrongField[] = [...AUDIO, ...VIDEOS];

@@ -15,10 +15,7 @@ const PLACES: readonly (readonly [at: string, fields: (url: string) => object])[
   ['video_url', (url) => ({ video_url: url })],
   ['reference_image_urls[1]', (url) => ({ reference_image_urls: [GOOD_PICTURE, url] })],
   ['reference_video_urls[0]', (url) => ({ reference_video_urls: [url] })],
-  [
-    'reference_audio_urls[0]',
-    (url) => ({ reference_image_urls: [GOOD_PICTURE], reference_audio_urls: [url] }),
-  ],
+  ['reference_audio_urls[0]', (url) => ({ reference_image_urls: [GOOD_PICTURE], reference_audio_urls: [url] })],
   ['reference_document_urls[0]', (url) => ({ reference_document_urls: [url] })],
   ['scene_image_urls[0]', (url) => ({ scene_image_urls: [url] })],
   ['elements[0].frontal_image_url', (url) => ({ elements: [{ frontal_image_url: url }] })],
@@ -26,10 +23,7 @@ const PLACES: readonly (readonly [at: string, fields: (url: string) => object])[
     'elements[0].reference_image_urls[0]',
     (url) => ({ elements: [{ frontal_image_url: GOOD_PICTURE, reference_image_urls: [url] }] }),
   ],
-  [
-    'elements[1].video_url',
-    (url) => ({ elements: [{ frontal_image_url: GOOD_PICTURE }, { video_url: url }] }),
-  ],
+  ['elements[1].video_url', (url) => ({ elements: [{ frontal_image_url: GOOD_PICTURE }, { video_url: url }] })],
   ['keyframes[0].image_url', (url) => ({ keyframes: [{ image_url: url, frame_index: 0 }] })],
 ];
 
@@ -67,11 +61,7 @@ export function wrongFiles(media: MediaServer, whole: Buffer): WrongMedium[] {
     ['a picture for a video', 'video_url', SQUARE],
     ['a video for a picture', 'image_url', whole],
     ['a video for sound', 'audio_url', whole],
-    [
-      'a program for a document',
-      'reference_document_urls[0]',
-      Buffer.from('\x7fELF\x02\x01\x01\0\0', 'latin1'),
-    ],
+    ['a program for a document', 'reference_document_urls[0]', Buffer.from('\x7fELF\x02\x01\x01\0\0', 'latin1')],
     ['a cut picture', 'end_image_url', SQUARE.subarray(0, -20)],
     ['a cut video', 'video_url', whole.subarray(0, -500)],
     ['a small picture', 'image_url', greyPng({ width: 255, height: 256 })],

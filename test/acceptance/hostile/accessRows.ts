@@ -57,11 +57,7 @@ export const ACCESS_ROWS: readonly Row[] = [
   },
   childAsks('shows the job of another key', ({ queueId }) => `/jobs/${queueId}`, UNKNOWN_JOB),
   childAsks('cancels the job of another key', ({ queueId }) => `/jobs/${queueId}/cancel`, UNKNOWN_JOB, {}),
-  childAsks(
-    'reads the deliveries of another key',
-    ({ queueId }) => `/jobs/${queueId}/deliveries`,
-    UNKNOWN_JOB,
-  ),
+  childAsks('reads the deliveries of another key', ({ queueId }) => `/jobs/${queueId}/deliveries`, UNKNOWN_JOB),
   {
     name: 'a child key deletes the job of another key',
     send({ origin, childKey: key, queueId }) {
@@ -112,9 +108,7 @@ async function callUntilRefused({ origin, newPoorKey }: HostileWorld) {
   const key = await newPoorKey();
   let last = { status: 0, body: '' };
   for (let sent = 0; sent < MAX_CALLS && last.status !== 429; sent += 26) {
-    const calls = Array.from({ length: 26 }, (_, turn) =>
-      ask(origin, PATHS[turn % PATHS.length] ?? '', { key }),
-    );
+    const calls = Array.from({ length: 26 }, (_, turn) => ask(origin, PATHS[turn % PATHS.length] ?? '', { key }));
     const answers = await Promise.all(calls);
     last = answers.find(({ status }) => status !== 200) ?? answers[0] ?? last;
     if (last.status !== 200) break;

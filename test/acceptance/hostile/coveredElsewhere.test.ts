@@ -16,8 +16,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
       'are counted over all requests of an account, and free again after each',
     'more decoding for one account than it has slots':
       'refuse the work of an account of which too much waits, and no other account',
-    'a source that is too large for the account':
-      'a fetched source that is too much ends its download with 429',
+    'a source that is too large for the account': 'a fetched source that is too much ends its download with 429',
   }),
   ...inFile('api/text/fetchedMedia.test.ts', {
     'forty slow media addresses by an account with funds':
@@ -38,8 +37,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
   ...inFile('providers/payments/evm/settlingFees.test.ts', {
     'a contract that pays only where gas costs nothing':
       'a wallet that holds only while gas costs nothing is refused before it is handed in',
-    'a transaction below the base fee':
-      'is told as stuck, and is replaced under its own number by one that pays more',
+    'a transaction below the base fee': 'is told as stuck, and is replaced under its own number by one that pays more',
   }),
   ...inFile('providers/payments/solana/ownSettling.test.ts', {
     'a payment with the highest price of a fee':
@@ -53,14 +51,12 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
   }),
   ...inFile('engines/child/isolation.test.ts', {
     'a decoder that looks for secrets': 'finds no secret of its parent in any process, descriptor or file',
-    'a decoder that connects':
-      'writes its results into the work folder and nothing outside, and connects to nothing',
+    'a decoder that connects': 'writes its results into the work folder and nothing outside, and connects to nothing',
   }),
   ...inFile('api/server.test.ts', {
     'connections from ten addresses of one network':
       'one network of IPv6 has at most that number, whatever its addresses',
-    'a stranger who asks for metrics and parts':
-      'shows parts and figures to other machines by the token only',
+    'a stranger who asks for metrics and parts': 'shows parts and figures to other machines by the token only',
   }),
   ...inFile('infra/postgres/walletAccounts.test.ts', {
     'a contract at the same address on another chain':
@@ -71,8 +67,7 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
     'a chain with deep reorganisations': 'networks that fit together are taken, addresses in one spelling',
   }),
   ...inFile('api/auth/signInThrottle.test.ts', {
-    'sign-ins of contracts from two addresses':
-      'two addresses that ask for all places leave some to the others',
+    'sign-ins of contracts from two addresses': 'two addresses that ask for all places leave some to the others',
     'well-formed keys that nobody has':
       'an address that tries keys in vain is shut out before the database is asked, but for keys that are known',
   }),
@@ -103,16 +98,13 @@ const COVERED_ELSEWHERE: readonly Covered[] = [
   ...inFile('workflows/topUp.test.ts', {
     'a refused payment that is good for long':
       'ends failed within its own window, and its chain is asked a few times only until then',
-    'a node that lags behind its own word':
-      'is looked at twice, and is credited where only a lagging node said so',
+    'a node that lags behind its own word': 'is looked at twice, and is credited where only a lagging node said so',
   }),
   ...inFile('providers/payments/evm/finding.test.ts', {
-    'an authorization that was used before':
-      'is found within a day, and is told as used before where it was earlier',
+    'an authorization that was used before': 'is found within a day, and is told as used before where it was earlier',
   }),
   ...inFile('api/text/replacedProcess.test.ts', {
-    'SIGTERM under a long stream':
-      'a long stream ends with an error frame, its bill stands, and the books are clean',
+    'SIGTERM under a long stream': 'a long stream ends with an error frame, its bill stands, and the books are clean',
   }),
   ...inFile('infra/postgres/lockedAccount.test.ts', {
     'an account whose row is locked': 'while the row of one account is locked',

@@ -29,8 +29,7 @@ export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
     ...{ status: 422, body: /at most 20 minutes; the recording lasts 7200 seconds/, charged: 0n },
     whenSlow: [
       {
-        because:
-          'A decoder that has not reached the end within its two minutes is killed, and no length is known.',
+        because: 'A decoder that has not reached the end within its two minutes is killed, and no length is known.',
         ...{ status: 400, body: /The audio takes too long to decode\./ },
       },
     ],

@@ -1,19 +1,9 @@
 /** Hostile requests that need nothing but an API, a site and an account with funds. Others add rows. */
 import { xlsx } from '../../engines/documents/archives.ts';
-import {
-  type Answer,
-  ask,
-  formOf,
-  type HostileRow,
-  type HostileTarget,
-  postJson,
-  sendBytes,
-  sendRaw,
-} from './row.ts';
+import { type Answer, ask, formOf, type HostileRow, type HostileTarget, postJson, sendBytes, sendRaw } from './row.ts';
 
 const EMBEDDING = 'local-lexical-embedding';
-const VECTORS =
-  /^\{"object":"list","model":"local-lexical-embedding","data":\[\{"object":"embedding","index":0,/;
+const VECTORS = /^\{"object":"list","model":"local-lexical-embedding","data":\[\{"object":"embedding","index":0,/;
 const TOO_MANY_RULES = { status: 400, body: /too many rules for an address of this length/, charged: 0n };
 const letters = (count: number) => 'ab cd'.repeat(count / 5);
 

@@ -13,8 +13,7 @@ export interface HostileSite {
 }
 
 /** Names everybody again and again. */
-export const repeatedNames = (times: number) =>
-  `${'user-agent:*\n'.repeat(times)}${'allow:/\n'.repeat(times)}`;
+export const repeatedNames = (times: number) => `${'user-agent:*\n'.repeat(times)}${'allow:/\n'.repeat(times)}`;
 const RUN = 'a'.repeat(250);
 /** Rules that match the addresses of this site but for a letter in their middle. */
 const NEAR_MISSES = `user-agent:*\n${`allow:/*${RUN}b${RUN}\n`.repeat(1_000)}`;

@@ -44,32 +44,22 @@ export const TEXT_ROWS: readonly Row[] = [
   ...(['small', 'middle'] as const).map(
     (name): Row => ({
       name: `a page whose robots.txt is ${name === 'small' ? 84 : 126} kB long`,
-      send: ({ origin, key, sites }) =>
-        ask(origin, '/augment/scrape', { key, body: { url: `${sites[name]}/page` } }),
+      send: ({ origin, key, sites }) => ask(origin, '/augment/scrape', { key, body: { url: `${sites[name]}/page` } }),
       ...{ status: 200, body: /Words of a page/, charged: CENT, seen: ['/robots.txt', '/page'] },
     }),
   ),
   told('a still video of 30 minutes', () => video('color=s=64x64:r=1:d=1800'), 464_400),
   told('a film of 5 minutes with a picture a second', () => video('testsrc2=s=320x240:r=1:d=300'), 77_400),
   told('a thin recording of 30 minutes', thinRecording, 57_600),
-  told(
-    'a large picture',
-    async () => ({ type: 'image_url', image_url: { url: dataUrl(png(4_032, 3_024)) } }),
-    16_384,
-  ),
+  told('a large picture', async () => ({ type: 'image_url', image_url: { url: dataUrl(png(4_032, 3_024)) } }), 16_384),
   {
     name: 'a stream of unseen reasoning that is left in the middle of its words',
     send: (world) =>
-      leave(
-        world,
-        { tokens: [' a', ' b', ' c'], hang: 2 },
-        saying('Think.', { max_tokens: 9_000 }),
-        async (text) => {
-          const isBegun = text.includes('"content"');
-          if (isBegun) await sleep(1_500);
-          return isBegun;
-        },
-      ),
+      leave(world, { tokens: [' a', ' b', ' c'], hang: 2 }, saying('Think.', { max_tokens: 9_000 }), async (text) => {
+        const isBegun = text.includes('"content"');
+        if (isBegun) await sleep(1_500);
+        return isBegun;
+      }),
     ...{ ...STREAM, atLeast: 100n * OUT, seen: ['chat'] },
   },
   {

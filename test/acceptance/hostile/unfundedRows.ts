@@ -64,9 +64,7 @@ export const UNFUNDED_ROWS: readonly Row[] = [
   refused('a voice to be cloned', '/audio/voices', () =>
     formOf(Buffer.alloc(MEGABYTE), 'me.wav', { model: 'tts-chatterbox-hd' }),
   ),
-  refused('40 images by their addresses', '/chat/completions', (world) =>
-    saying('', { messages: fortyImages(world) }),
-  ),
+  refused('40 images by their addresses', '/chat/completions', (world) => saying('', { messages: fortyImages(world) })),
   refused('a video by its address', '/video/queue', ({ site }) => ({
     ...{ model: 'local-upscale', video_url: `${site}/video` },
   })),

@@ -2,16 +2,7 @@
 import type { OrderStep } from '../../stubs/fal/fal.ts';
 import { ending, type FalPlan, fal, fields, forGood, once, reply, times } from './falService.ts';
 import { FILMED, GARBAGE, PAGE, STORED } from './media.ts';
-import {
-  always,
-  failed,
-  OFFLINE,
-  type OutcomeRow,
-  refusedFilm,
-  refusedPrompt,
-  TIMED_OUT,
-  wrong,
-} from './row.ts';
+import { always, failed, OFFLINE, type OutcomeRow, refusedFilm, refusedPrompt, TIMED_OUT, wrong } from './row.ts';
 
 const FAILED = failed('The media service failed.');
 const NO_OUTPUT = failed('The media service delivered no usable output.');
@@ -64,11 +55,7 @@ export const FAL_QUESTIONS: readonly OutcomeRow[] = [
   fal('lost the result', FAILED, forGood('result', NO_SUCH_ORDER)),
   fal('ends with a failure of its model', FAILED, ending(500, fields('internal_server_error', 'Oh'))),
   fal('ends with a failure without a name', FAILED, ending(500, { detail: 'Internal Server Error' })),
-  fal(
-    'ends with a field that is wrong',
-    wrong('prompt: Too long'),
-    ending(422, fields('too_long', 'Too long')),
-  ),
+  fal('ends with a field that is wrong', wrong('prompt: Too long'), ending(422, fields('too_long', 'Too long'))),
   fal('ends with a prompt refused', refusedPrompt('prompt: Flagged'), {
     ...ending(422, fields('content_policy_violation', 'Flagged')),
   }),

@@ -1,16 +1,7 @@
 /** What becomes of a job by how fal takes its order in. */
 import { fal, fields, forGood, once, reply, times } from './falService.ts';
 import { FILMED, GARBAGE, PAGE, STORED } from './media.ts';
-import {
-  failed,
-  LOST,
-  OFFLINE,
-  type OutcomeRow,
-  refusedFilm,
-  refusedPrompt,
-  TIMED_OUT,
-  wrong,
-} from './row.ts';
+import { failed, LOST, OFFLINE, type OutcomeRow, refusedFilm, refusedPrompt, TIMED_OUT, wrong } from './row.ts';
 import { MAX_POLLS } from './timing.ts';
 
 const FAILED = failed('The media service failed.');

@@ -83,10 +83,8 @@ export async function openOutcomeWorld(
       throw new Error(`${id} was not queued: ${reply.status} ${reply.bytes.toString('utf8').slice(0, 500)}`);
     },
     untilOver: ({ queueId }) => watch.untilOver(queueId),
-    retrieve: ({ model, queueId, kind }) =>
-      api.post(`/${kind}/retrieve`, { json: { model, queue_id: queueId } }),
-    complete: ({ model, queueId, kind }) =>
-      api.post(`/${kind}/complete`, { json: { model, queue_id: queueId } }),
+    retrieve: ({ model, queueId, kind }) => api.post(`/${kind}/retrieve`, { json: { model, queue_id: queueId } }),
+    complete: ({ model, queueId, kind }) => api.post(`/${kind}/complete`, { json: { model, queue_id: queueId } }),
     booked: ({ queueId }) => booked(farebox.pool, queueId),
     async close() {
       await watch.stop();

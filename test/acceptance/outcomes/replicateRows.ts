@@ -162,11 +162,7 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
   }),
   seldom('works for ever', TIMED_OUT, ends({ status: 'processing' })),
   replicate('fails with words of its own', FAILED, ends({ status: 'failed', error: 'CUDA out of memory' })),
-  replicate(
-    'refuses a prompt for its content',
-    refusedPrompt(FLAGGED),
-    ends({ status: 'failed', error: FLAGGED }),
-  ),
+  replicate('refuses a prompt for its content', refusedPrompt(FLAGGED), ends({ status: 'failed', error: FLAGGED })),
   replicate('refuses a film for its content', refusedFilm(FLAGGED), {
     ...ends({ status: 'failed', error: FLAGGED }),
     kind: 'video',
@@ -192,8 +188,7 @@ export const REPLICATE_ROWS: readonly OutcomeRow[] = [
     succeeds((url) => `${url}/gone.mp3`),
   ),
   seldom('delivers a page', FAILED, {
-    does: (stub) =>
-      void stub.outputs.set('/out/file', { contentType: 'audio/mpeg', body: Buffer.from(PAGE) }),
+    does: (stub) => void stub.outputs.set('/out/file', { contentType: 'audio/mpeg', body: Buffer.from(PAGE) }),
   }),
   seldom('delivers nothing', FAILED, {
     does: (stub) => void stub.outputs.set('/out/file', { contentType: 'audio/mpeg', body: Buffer.alloc(0) }),

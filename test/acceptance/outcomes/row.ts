@@ -62,10 +62,7 @@ export const TIMED_OUT: Ending = {
 };
 
 /** The reply to the order was lost or unreadable, and the service cannot be asked for it by our reference. */
-export const LOST = ended(
-  500,
-  "The provider's reply was lost, and it cannot be asked what became of the job.",
-);
+export const LOST = ended(500, "The provider's reply was lost, and it cannot be asked what became of the job.");
 
 export function refusedPrompt(words: string, suggestion?: string): Ending {
   const proposal = suggestion === undefined ? {} : { suggested_prompt: suggestion };

@@ -13,12 +13,7 @@ const ACCESS: Record<string, string[]> = {
     'POST /video/transcriptions',
     'POST /x402/top-up',
   ],
-  key: [
-    'GET /api_keys/rate_limits',
-    'GET /characters',
-    'GET /characters/{slug}',
-    'GET /characters/{slug}/reviews',
-  ],
+  key: ['GET /api_keys/rate_limits', 'GET /characters', 'GET /characters/{slug}', 'GET /characters/{slug}/reviews'],
   admin: [
     'DELETE /api_keys',
     'GET /api_keys',

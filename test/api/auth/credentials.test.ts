@@ -126,14 +126,7 @@ describe('more than one credential', () => {
     ['both sign-in headers', () => ['SIGN-IN-WITH-X: e30=', 'X-Sign-In-With-X: e30=']],
     ['the same sign-in header twice', () => ['SIGN-IN-WITH-X: e30=', 'sign-in-with-x: e30=']],
   ])('%s: 400', async (_name, headers) => {
-    const lines = [
-      'GET /api/v1/billing/balance HTTP/1.1',
-      'Host: x',
-      'Connection: close',
-      ...headers(),
-      '',
-      '',
-    ];
+    const lines = ['GET /api/v1/billing/balance HTTP/1.1', 'Host: x', 'Connection: close', ...headers(), '', ''];
     expect(await sendRaw(api.port, lines.join('\r\n'))).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
   });
 
@@ -200,17 +193,14 @@ describe('keys that are kept in memory', () => {
     const before = Date.now();
     await api.call(ADMIN_ROUTE, { key: secret });
     await api.opened.authentication.use.flush();
-    const { rows } = await api.opened.dependencies.core.sql.query(
-      'select last_used_at from api_keys where id = $1',
-      [keyId],
-    );
+    const { rows } = await api.opened.dependencies.core.sql.query('select last_used_at from api_keys where id = $1', [
+      keyId,
+    ]);
     expect(rows[0].last_used_at.getTime()).toBeGreaterThanOrEqual(before);
   });
 
   it('a secret is nowhere in the database and nowhere in the log', async () => {
-    const { rows } = await api.opened.dependencies.core.sql.query(
-      'select row_to_json(k)::text as key from api_keys k',
-    );
+    const { rows } = await api.opened.dependencies.core.sql.query('select row_to_json(k)::text as key from api_keys k');
     const stored = rows.map(({ key }) => key).join();
     for (const secret of [admin, inference]) {
       const random = secret.slice(-43);

@@ -123,9 +123,7 @@ async function ofContracts(address: string, count: number, claimed?: PrivateKeyA
     return await jobs(strict, address, await ofContract(claimed));
   });
   const outcomes = await together(calls, 4);
-  return countBy(
-    outcomes.map(({ status, error }) => (error === undefined ? `${status}` : `${status} ${error}`)),
-  );
+  return countBy(outcomes.map(({ status, error }) => (error === undefined ? `${status}` : `${status} ${error}`)));
 }
 
 const questions = () => node.calls.filter(({ method }) => method === 'eth_call').length;
@@ -241,10 +239,7 @@ itWithinMinute(
     const [known, stranger] = await Promise.all([strict.newKey('INFERENCE'), strict.newKey('INFERENCE')]);
     expect((await jobsWithKey(strict, address, known.secret)).status).toBe(200);
     const invented = () => `FAREBOX_INFERENCE_KEY_${randomBytes(32).toString('base64url')}`;
-    const calls = Array.from(
-      { length: VAIN_LIMIT + 20 },
-      () => () => jobsWithKey(strict, address, invented()),
-    );
+    const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobsWithKey(strict, address, invented()));
     expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
     // A key of nobody that this process knows costs no look into the database any more, even if it is good.
     const query = vi.spyOn(strict.opened.dependencies.core.sql, 'query');
@@ -281,7 +276,5 @@ async function figures(): Promise<number[]> {
     ['unknown', 'parse_error'],
     ['evm', 'invalid_signature'],
   ];
-  return series.map(
-    ([family, outcome]) => seriesValue(exported, 'farebox_sign_ins_total', { family, outcome }) ?? 0,
-  );
+  return series.map(([family, outcome]) => seriesValue(exported, 'farebox_sign_ins_total', { family, outcome }) ?? 0);
 }

@@ -3,17 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refund } from '../../../infra/postgres/ledger.ts';
 import { startApi, type TestApi } from '../startApi.ts';
-import {
-  bill,
-  history,
-  manyEntries,
-  type Payer,
-  payer,
-  readCsv,
-  toNano,
-  type UsageEntry,
-  walk,
-} from './usageWorld.ts';
+import { bill, history, manyEntries, type Payer, payer, readCsv, toNano, type UsageEntry, walk } from './usageWorld.ts';
 
 let api: TestApi;
 beforeAll(async () => {

@@ -60,20 +60,9 @@ const NO_TIMES = [
 
 describe('GET /billing/usage-history refuses', () => {
   it.each([
-    ...[
-      '9',
-      '1001',
-      '1e3',
-      '%2010',
-      '10.0',
-      '-10',
-      'NaN',
-      '',
-      '0x10',
-      '1e308',
-      '010',
-      '99999999999999999999',
-    ].map((size) => [`pageSize=${size}`, 'pageSize']),
+    ...['9', '1001', '1e3', '%2010', '10.0', '-10', 'NaN', '', '0x10', '1e308', '010', '99999999999999999999'].map(
+      (size) => [`pageSize=${size}`, 'pageSize'],
+    ),
     ['pageSize=10&pageSize=10', 'pageSize'],
     ['pageSize[]=10', ''],
     ...NO_TIMES.flatMap((time) => [
@@ -83,15 +72,9 @@ describe('GET /billing/usage-history refuses', () => {
     ['startTimestamp=2026-01-02T00:00:00Z&startTimestamp=2026-01-02T00:00:00Z', 'startTimestamp'],
     ['startTimestamp=2026-01-02T00:00:00Z&endTimestamp=2026-01-01T00:00:00Z', 'endTimestamp'],
     ['startTimestamp=2026-01-02T00:00:00Z&endTimestamp=2026-01-02T00:00:00.000000000Z', 'endTimestamp'],
-    ...['usd', 'VCU', 'EARNED_CREDITS', '', 'USD,DIEM', "USD'--"].map((name) => [
-      `currency=${name}`,
-      'currency',
-    ]),
+    ...['usd', 'VCU', 'EARNED_CREDITS', '', 'USD,DIEM', "USD'--"].map((name) => [`currency=${name}`, 'currency']),
     ['currency=USD&currency=DIEM', 'currency'],
-    ...['', 'a.b', '%00', `${'A'.repeat(513)}`, "'%20or%201=1"].map((cursor) => [
-      `cursor=${cursor}`,
-      'cursor',
-    ]),
+    ...['', 'a.b', '%00', `${'A'.repeat(513)}`, "'%20or%201=1"].map((cursor) => [`cursor=${cursor}`, 'cursor']),
     ['page=1', ''],
     ['limit=10', ''],
     ['PageSize=10', ''],
@@ -149,12 +132,7 @@ describe('a cursor', () => {
       // The neighbour in the alphabet differs in the last bit only, which can be one that means nothing.
       const near = String.fromCharCode(character.charCodeAt(0) ^ 1);
       const [before, after] = [cursor.slice(0, at), cursor.slice(at + 1)];
-      return [
-        before + other + after,
-        before + near + after,
-        before + after,
-        before + other + character + after,
-      ];
+      return [before + other + after, before + near + after, before + after, before + other + character + after];
     });
     const legal = [...new Set(edits)].filter((edit) => /^[A-Za-z0-9_-]+$/.test(edit) && edit !== cursor);
     expect(legal.length).toBeGreaterThan(cursor.length * 3);
@@ -186,15 +164,9 @@ describe('GET /billing/usage-analytics refuses', () => {
     ['endDate=2026-01-01', 'startDate'],
     ['startDate=2026-01-02&endDate=2026-01-01', 'endDate'],
     ['startDate=2026-01-01&endDate=2026-04-02', 'endDate'],
-    ...[
-      '0000-01-01',
-      '275761-01-01',
-      '2026-02-29',
-      '2026-1-1',
-      'NaN',
-      '2026-01-01T00:00:00Z',
-      "2026-01-01'--",
-    ].map((day) => [`startDate=${day}&endDate=2026-01-01`, 'startDate']),
+    ...['0000-01-01', '275761-01-01', '2026-02-29', '2026-1-1', 'NaN', '2026-01-01T00:00:00Z', "2026-01-01'--"].map(
+      (day) => [`startDate=${day}&endDate=2026-01-01`, 'startDate'],
+    ),
     ['days=7', ''],
   ])('?%s', async (query, field) => {
     await expectRefused(`usage-analytics?${query}`, field ?? '');

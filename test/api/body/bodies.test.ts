@@ -34,8 +34,7 @@ const upload = defineRoute({
       seenPath = 'path' in content ? content.path : '';
       const bytes = 'path' in content ? await readFile(content.path) : content.bytes;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      if (bytes.length !== file.sizeBytes || sha256 !== file.sha256)
-        throw new Error('the file is not what was told');
+      if (bytes.length !== file.sizeBytes || sha256 !== file.sha256) throw new Error('the file is not what was told');
     }
     if (headers['x-fail']) throw new FareboxError({ code: 'conflict', message: 'as asked' });
     return json({
@@ -188,8 +187,7 @@ describe('an uploaded file', () => {
   });
 
   it('that breaks off leaves nothing behind', async () => {
-    const head =
-      'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n';
+    const head = 'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n';
     const part = '--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
     await sendRaw(api.port, `${head}Content-Length: 100000\r\n\r\n${part}${'x'.repeat(30_000)}`, {
       quietMs: 100,
@@ -263,11 +261,7 @@ describe('a malformed multipart body is a 400, and the process lives on', () => 
     ['a field twice', type, `--B\r\n${field}\r\n\r\nx\r\n--B\r\n${field}\r\n\r\ny\r\n--B--`],
     ['a field that is no UTF-8', type, Buffer.from(`--B\r\n${field}\r\n\r\n\xff\r\n--B--`, 'latin1')],
     ['a field of 20 kB', type, `--B\r\n${field}\r\n\r\n${'x'.repeat(20_000)}\r\n--B--`],
-    [
-      'a field that the route does not know',
-      type,
-      `--B\r\n${field.replace('title', 'other')}\r\n\r\nx\r\n--B--`,
-    ],
+    ['a field that the route does not know', type, `--B\r\n${field.replace('title', 'other')}\r\n\r\nx\r\n--B--`],
     ['__proto__ as a field', type, `--B\r\n${field.replace('title', '__proto__')}\r\n\r\nx\r\n--B--`],
     [
       'two files',
@@ -290,16 +284,8 @@ describe('hostile JSON', () => {
     ['2 MB of [', Buffer.alloc(2 * MEGABYTE - 1, '['), 400],
     ['65 levels', Buffer.from(`{"a":${'['.repeat(64)}${']'.repeat(64)}}`), 400],
     ['64 levels', Buffer.from(`{"a":${'['.repeat(63)}${']'.repeat(63)}}`), 200],
-    [
-      'a million keys',
-      Buffer.from(`{${Array.from({ length: 1_000_000 }, (_, i) => `"${i}":1`).join()}}`),
-      413,
-    ],
-    [
-      '90,000 keys in 2 MB',
-      Buffer.from(`{${Array.from({ length: 90_000 }, (_, i) => `"key-${i}":1`).join()}}`),
-      400,
-    ],
+    ['a million keys', Buffer.from(`{${Array.from({ length: 1_000_000 }, (_, i) => `"${i}":1`).join()}}`), 413],
+    ['90,000 keys in 2 MB', Buffer.from(`{${Array.from({ length: 90_000 }, (_, i) => `"key-${i}":1`).join()}}`), 400],
     ['20,000 keys', Buffer.from(`{${Array.from({ length: 20_000 }, (_, i) => `"k${i}":1`).join()}}`), 400],
     ['a million numbers', Buffer.from(`{"a":[${'1,'.repeat(999_999)}1]}`), 400],
     ['a number of 2 MB', Buffer.from(`{"a":${'1'.repeat(2 * MEGABYTE - 10)}}`), 200],

@@ -39,33 +39,25 @@ describe('the multipart parser', () => {
   it('gives back every byte of every part, however the body is cut and whatever the bytes look like', () => {
     const fragment = fc.oneof(
       fc.uint8Array({ maxLength: 20 }),
-      fc
-        .constantFrom('\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--B', '--B--', '\r\n--Bx', '-')
-        .map(Buffer.from),
+      fc.constantFrom('\r', '\n', '\r\n', '\r\n-', '\r\n--', '\r\n--B', '--B--', '\r\n--Bx', '-').map(Buffer.from),
     );
     const bytes = fc
       .array(fragment, { maxLength: 12 })
       .map((fragments) => Buffer.concat(fragments))
       // What really contains the boundary is another body.
-      .filter(
-        (buffer) => !Buffer.concat([Buffer.from('\r\n'), buffer, Buffer.from('\r\n')]).includes('\r\n--BBB'),
-      );
+      .filter((buffer) => !Buffer.concat([Buffer.from('\r\n'), buffer, Buffer.from('\r\n')]).includes('\r\n--BBB'));
     const part = fc.record({
       name: fc.stringMatching(/^[a-z]{1,8}$/),
       filename: fc.option(fc.stringMatching(/^[a-z .]{0,8}$/), { nil: undefined }),
       bytes,
     });
     fc.assert(
-      fc.property(
-        fc.array(part, { minLength: 1, maxLength: 4 }),
-        fc.integer({ min: 1, max: 60 }),
-        (parts, cut) => {
-          const outcome = parse(compose('BBB', parts), cut, 'BBB');
-          expect(outcome.parts?.map(({ name, bytes: got }) => [name, got.toString('hex')])).toEqual(
-            parts.map(({ name, bytes: sent }) => [name, sent.toString('hex')]),
-          );
-        },
-      ),
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 60 }), (parts, cut) => {
+        const outcome = parse(compose('BBB', parts), cut, 'BBB');
+        expect(outcome.parts?.map(({ name, bytes: got }) => [name, got.toString('hex')])).toEqual(
+          parts.map(({ name, bytes: sent }) => [name, sent.toString('hex')]),
+        );
+      }),
       { numRuns: 3_000 },
     );
   });
@@ -85,10 +77,7 @@ describe('the multipart parser', () => {
     ['two names', part('Content-Disposition: form-data; name="a"; name="b"')],
     ['an open quote', part('Content-Disposition: form-data; name="a')],
     ['rubbish after the name', part('Content-Disposition: form-data; name="a" b')],
-    [
-      'a header twice',
-      part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"'),
-    ],
+    ['a header twice', part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="b"')],
     ['a folded header', part('Content-Disposition: form-data;\r\n name="a"')],
     ['a header without colon', part('Content-Disposition: form-data; name="a"\r\nnothing')],
     ['a NUL in a header', part('Content-Disposition: form-data; name="a\0b"')],

@@ -72,13 +72,7 @@ describe('several files', () => {
       400,
       'Invalid multipart request: a file may only be sent in the field "images".',
     ],
-    [
-      'one that is too large',
-      [1, 25 * MEGABYTE + 1],
-      'images',
-      413,
-      'File exceeds the maximum allowed size of 25 MB.',
-    ],
+    ['one that is too large', [1, 25 * MEGABYTE + 1], 'images', 413, 'File exceeds the maximum allowed size of 25 MB.'],
     [
       'too much together',
       [16 * MEGABYTE, 16 * MEGABYTE],

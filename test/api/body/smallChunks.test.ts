@@ -47,10 +47,7 @@ interface Reader {
 }
 
 const READERS: [string, Reader][] = [
-  [
-    'a raw body',
-    { read: (request) => readRaw(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '' },
-  ],
+  ['a raw body', { read: (request) => readRaw(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '' }],
   [
     'a JSON body',
     { read: (request) => readJson(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '{"a":"' },

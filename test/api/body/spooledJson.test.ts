@@ -26,8 +26,7 @@ const BASE64 = LONG.toString('base64');
 function sent(text: string | Buffer, pieceBytes = 65_536): IncomingMessage {
   const bytes = Buffer.from(text as string);
   const pieces = function* () {
-    for (let at = 0; at < bytes.length; at += pieceBytes)
-      yield Buffer.from(bytes.subarray(at, at + pieceBytes));
+    for (let at = 0; at < bytes.length; at += pieceBytes) yield Buffer.from(bytes.subarray(at, at + pieceBytes));
   };
   const request = Object.assign(Readable.from(pieces(), { objectMode: true }), {
     headers: {},

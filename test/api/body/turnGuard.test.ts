@@ -35,11 +35,7 @@ const form = {
 type Read = (request: IncomingMessage) => Promise<unknown>;
 
 const READERS: [string, Read, string][] = [
-  [
-    'a body that is taken by listening',
-    (request) => readRaw(request, { bodyReader, maxBytes: 1e6, holding }),
-    '',
-  ],
+  ['a body that is taken by listening', (request) => readRaw(request, { bodyReader, maxBytes: 1e6, holding }), ''],
   ['a body that is iterated over', (request) => readMultipart(request, form), FORM_START],
   [
     'a body that is thrown away',

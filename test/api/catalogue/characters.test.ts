@@ -26,37 +26,12 @@ function character(slug: string, day: number, stats: Stats, more: object = {}): 
 
 /** Average ratings: ace 5 of one, bee 4 of two, cat 3 of ten, dog 2 of four, elk and the others none. */
 const CHARACTERS = [
-  character(
-    'ace',
-    1,
-    { imports: 50, ratingCount: 1, ratingSum: 5 },
-    { featured: true, tags: ['Chess', 'fun'] },
-  ),
-  character(
-    'bee',
-    2,
-    { imports: 40, ratingCount: 2, ratingSum: 8 },
-    { categories: ['Garden'], webEnabled: true },
-  ),
-  character(
-    'cat',
-    3,
-    { imports: 30, ratingCount: 10, ratingSum: 30 },
-    { featured: true, tags: ['chess club'] },
-  ),
+  character('ace', 1, { imports: 50, ratingCount: 1, ratingSum: 5 }, { featured: true, tags: ['Chess', 'fun'] }),
+  character('bee', 2, { imports: 40, ratingCount: 2, ratingSum: 8 }, { categories: ['Garden'], webEnabled: true }),
+  character('cat', 3, { imports: 30, ratingCount: 10, ratingSum: 30 }, { featured: true, tags: ['chess club'] }),
   character('dog', 4, { imports: 20, ratingCount: 4, ratingSum: 8 }, { pro: true, modelId: 'llama-3.3-70b' }),
-  character(
-    'elk',
-    5,
-    { imports: 10 },
-    { description: 'Is 100% sure. Likes snake_case and C:\\path.', tags: ['fun'] },
-  ),
-  character(
-    'fox',
-    6,
-    { imports: 9 },
-    { name: 'Fox and snakeXcase', description: 'Is 100 times sure; plays chess.' },
-  ),
+  character('elk', 5, { imports: 10 }, { description: 'Is 100% sure. Likes snake_case and C:\\path.', tags: ['fun'] }),
+  character('fox', 6, { imports: 9 }, { name: 'Fox and snakeXcase', description: 'Is 100 times sure; plays chess.' }),
   character('gnu', 7, { imports: 99 }, { adult: true, tags: ['fun'] }),
 ];
 const DEFAULT = 'ace bee cat dog elk fox';
@@ -212,16 +187,13 @@ describe('GET /characters', () => {
     expect(Object.keys(body.details)).toContain(parameter);
   });
 
-  it.each(['color=red', '__proto__=1', 'constructor=1'])(
-    '%s: an unknown parameter is refused',
-    async (query) => {
-      const response = await api.call(`/characters?${query}`, { key });
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { details: { _errors: [expect.any(String)] } },
-      ]);
-    },
-  );
+  it.each(['color=red', '__proto__=1', 'constructor=1'])('%s: an unknown parameter is refused', async (query) => {
+    const response = await api.call(`/characters?${query}`, { key });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { details: { _errors: [expect.any(String)] } },
+    ]);
+  });
 
   it('needs a key', async () => {
     expect((await api.call('/characters')).status).toBe(402);
@@ -304,10 +276,7 @@ describe('the characters table', () => {
 describe('a characters file', () => {
   const valid = { slug: 'a', name: 'A', modelId: 'kimi-k3', systemPrompt: 'Be A.' };
   async function load(content: unknown): Promise<string> {
-    await writeFile(
-      path.join(folder, 'tried.json'),
-      typeof content === 'string' ? content : JSON.stringify(content),
-    );
+    await writeFile(path.join(folder, 'tried.json'), typeof content === 'string' ? content : JSON.stringify(content));
     const file = path.join(folder, 'tried.config.json');
     await writeFile(file, JSON.stringify({ catalogue: { charactersFile: 'tried.json' } }));
     return messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }));
@@ -318,33 +287,13 @@ describe('a characters file', () => {
     ['no prompt', [{ ...valid, systemPrompt: undefined }], '[0].systemPrompt: found nothing, allowed: text'],
     ['a strange slug', [{ ...valid, slug: 'A b' }], '[0].slug: found "A b", allowed: a slug'],
     ['a slug twice', [valid, valid], '[1].slug: found "a", which [0] has already'],
-    [
-      'an unknown key',
-      [{ ...valid, prompt: '' }],
-      '[0].prompt: found an unknown key, allowed: only id, slug',
-    ],
-    [
-      'an unknown model',
-      [{ ...valid, modelId: 'nobody' }],
-      '[0].modelId: found "nobody", allowed: the id of a text',
-    ],
-    [
-      'a model that cannot speak',
-      [{ ...valid, modelId: 'chroma' }],
-      '[0].modelId: found "chroma", allowed: the id',
-    ],
+    ['an unknown key', [{ ...valid, prompt: '' }], '[0].prompt: found an unknown key, allowed: only id, slug'],
+    ['an unknown model', [{ ...valid, modelId: 'nobody' }], '[0].modelId: found "nobody", allowed: the id of a text'],
+    ['a model that cannot speak', [{ ...valid, modelId: 'chroma' }], '[0].modelId: found "chroma", allowed: the id'],
     ['a tag with a comma', [{ ...valid, tags: ['a,b'] }], '[0].tags[0]: found "a,b", allowed: a word'],
     ['a NUL', [{ ...valid, name: 'a\u0000' }], '[0].name: found "a\\u0000", allowed: text without'],
-    [
-      'impossible ratings',
-      [{ ...valid, stats: { ratingCount: 1, ratingSum: 6 } }],
-      '[0].stats.ratingSum: found 6',
-    ],
-    [
-      'a broken time',
-      [{ ...valid, createdAt: 'today' }],
-      '[0].createdAt: found "today", allowed: a UTC time',
-    ],
+    ['impossible ratings', [{ ...valid, stats: { ratingCount: 1, ratingSum: 6 } }], '[0].stats.ratingSum: found 6'],
+    ['a broken time', [{ ...valid, createdAt: 'today' }], '[0].createdAt: found "today", allowed: a UTC time'],
     ['broken JSON', '[{]', 'not valid JSON at line 1'],
   ])('with %s is refused, and the error says where', async (_name, content, words) => {
     const message = await load(content);
@@ -355,9 +304,7 @@ describe('a characters file', () => {
   it('that is not there is named', () => {
     const file = path.join(folder, 'tried.config.json');
     const missing = loadConfigOf(file, 'missing.json');
-    return expect(missing).resolves.toContain(
-      'missing.json: cannot be read (ENOENT); catalogue.charactersFile',
-    );
+    return expect(missing).resolves.toContain('missing.json: cannot be read (ENOENT); catalogue.charactersFile');
   });
 
   async function loadConfigOf(file: string, charactersFile: string): Promise<string> {

@@ -108,11 +108,7 @@ describe('a dry run without funds', () => {
 
   it.each<[string, string, () => object]>([
     ['an enlarged picture', '/image/upscale', () => ({ model: 'local-upscale-image', image: sourceUrl })],
-    [
-      'a changed voice',
-      '/audio/voice-changer/queue',
-      () => ({ model: 'local-voice-changer', audio_url: sourceUrl }),
-    ],
+    ['a changed voice', '/audio/voice-changer/queue', () => ({ model: 'local-voice-changer', audio_url: sourceUrl })],
     [
       'chat with a picture',
       '/chat/completions',
@@ -211,10 +207,9 @@ describe('an Idempotency-Key', () => {
       [accountId, name, randomBytes(32), randomUUID()],
     );
     expect(await isAskedFor(path, secret, name)).toBe(true);
-    await sql.query(
-      `update rpc_answers set created_at = clock_timestamp() - interval '25 hours' where key = $1`,
-      [name],
-    );
+    await sql.query(`update rpc_answers set created_at = clock_timestamp() - interval '25 hours' where key = $1`, [
+      name,
+    ]);
     expect(await isAskedFor(path, secret, name)).toBe(false);
   });
 });

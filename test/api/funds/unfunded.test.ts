@@ -129,9 +129,7 @@ function form(file: Blob, fields: Record<string, string> = {}): FormData {
   filled.set('file', file, 'file');
   return filled;
 }
-const DOCUMENT = form(
-  new Blob([readFileSync(new URL('../../fixtures/documents/Numbering.docx', import.meta.url))]),
-);
+const DOCUMENT = form(new Blob([readFileSync(new URL('../../fixtures/documents/Numbering.docx', import.meta.url))]));
 const RECORDING = form(new Blob([readFileSync(JFK)]), { model: 'local-transcribe' });
 
 function orderOf({ path, body }: Route): { body: string | FormData; headers: Record<string, string> } {
@@ -171,9 +169,7 @@ describe.each(BY_PATH)('%s without funds', (_name, route) => {
 
   it('answers 402 in place of 100 Continue', async () => {
     const headers = bearer(await newKey());
-    expect(await firstBytes(world.api, route, { headers, expectsContinue: true })).toMatch(
-      /^HTTP\/1\.1 402 /,
-    );
+    expect(await firstBytes(world.api, route, { headers, expectsContinue: true })).toMatch(/^HTTP\/1\.1 402 /);
   });
 
   it('leaves no request at an upstream, no file, object, child, thread, job or operation', async () => {
@@ -205,8 +201,6 @@ describe.each(SOME)('%s', (_name, route) => {
 
   it('asks a caller with funds for its body', async () => {
     const headers = bearer(world.key);
-    expect(await firstBytes(world.api, route, { headers, expectsContinue: true })).toMatch(
-      /^HTTP\/1\.1 100 /,
-    );
+    expect(await firstBytes(world.api, route, { headers, expectsContinue: true })).toMatch(/^HTTP\/1\.1 100 /);
   });
 });

@@ -40,11 +40,11 @@ afterAll(() => api.stop());
 describe('a stream', () => {
   it.each([1, 50])('of %i chunks is complete', async (good) => {
     const response = await api.call(`/test/chunks/${good}/ends`);
-    expect([
-      response.status,
-      response.headers.get('content-type'),
-      response.headers.get('content-length'),
-    ]).toEqual([200, 'text/csv', null]);
+    expect([response.status, response.headers.get('content-type'), response.headers.get('content-length')]).toEqual([
+      200,
+      'text/csv',
+      null,
+    ]);
     expect((await response.text()).length).toBe(good * 1_000);
   });
 

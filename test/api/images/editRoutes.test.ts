@@ -73,20 +73,14 @@ describe('POST /image/multi-edit', () => {
     form.append('images', new Blob([CARD]), 'a.png');
     form.append('images', new Blob([png(300, 300)]), 'b.png');
     const { response, entries } = await charged(() => world.send('/image/multi-edit', form));
-    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([
-      200,
-      'firered-image-edit',
-    ]);
+    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'firered-image-edit']);
     expect(entries).toEqual(['firered-image-edit-image-unit 40000000']);
   });
 
   it('a larger tier costs its price and comes as JPEG, unless a format is named', async () => {
     const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], resolution: '2K' };
     const { entries } = await charged(() => world.post('/image/multi-edit', order));
-    expect([entries, world.imageProvider.edits.at(-1)?.format]).toEqual([
-      ['tiered-edit-image-unit 200000000'],
-      'jpeg',
-    ]);
+    expect([entries, world.imageProvider.edits.at(-1)?.format]).toEqual([['tiered-edit-image-unit 200000000'], 'jpeg']);
     await charged(() => world.post('/image/multi-edit', { ...order, output_format: 'jpg' }));
     expect(world.imageProvider.edits.at(-1)?.format).toBe('jpeg');
     await charged(() => world.post('/image/multi-edit', { ...order, output_format: 'webp' }));
@@ -109,12 +103,7 @@ describe('POST /image/multi-edit', () => {
     ['no images', { ...order, images: [] }, 400, 'images'],
     ['eleven images', { ...order, images: Array(11).fill(base64) }, 400, 'images'],
     ['more images than the model takes', { ...order, images: Array(6).fill(base64) }, 400, 'images'],
-    [
-      'more images than a model takes that does not say',
-      { prompt: 'x', images: Array(4).fill(base64) },
-      400,
-      'images',
-    ],
+    ['more images than a model takes that does not say', { prompt: 'x', images: Array(4).fill(base64) }, 400, 'images'],
     ['no prompt', { ...order, prompt: '' }, 400, 'prompt'],
     ['a prompt that is too long for the model', { ...order, prompt: 'x'.repeat(101) }, 400, 'prompt'],
     ['a ratio that the model lacks', { ...order, aspect_ratio: '21:9' }, 400, 'aspect_ratio'],
@@ -127,26 +116,18 @@ describe('POST /image/multi-edit', () => {
     ['what is no image', { ...order, images: [Buffer.from('hello').toString('base64')] }, 400, 'images[0]'],
     ['what is no base64', { ...order, images: ['!!!'] }, 400, 'images[0]'],
     ['a data URL of text', { ...order, images: ['data:text/plain,hello'] }, 400, 'images[0]'],
-    [
-      'one bad URL among five',
-      { ...order, images: [base64, base64, 'URL/missing', base64, base64] },
-      400,
-      'images[2]',
-    ],
+    ['one bad URL among five', { ...order, images: [base64, base64, 'URL/missing', base64, base64] }, 400, 'images[2]'],
     ['a private address', { ...order, images: ['http://10.0.0.1/x.png'] }, 400, 'images[0]'],
     ['a metadata address', { ...order, images: ['http://169.254.169.254/latest'] }, 400, 'images[0]'],
     ['a pixel row too few', { ...order, images: [png(256, 255).toString('base64')] }, 400, 'images[0]'],
   ])('refuses %s before any charge', async (_name, body, status, field) => {
     const images = body.images.map((image: string) => image.replace('URL', site));
-    const { response, bytes, entries } = await charged(() =>
-      world.post('/image/multi-edit', { ...body, images }),
-    );
+    const { response, bytes, entries } = await charged(() => world.post('/image/multi-edit', { ...body, images }));
     const told = JSON.parse(bytes.toString()) as { error: string; details?: object };
     expect([response.status, entries, await world.held()]).toEqual([status, [], 0]);
     const [name = '', index] = (field ?? '').split(/[[\]]/);
     const found = field === undefined ? undefined : (told.details as Record<string, object>)?.[name];
-    if (field !== undefined)
-      expect(found).toHaveProperty(index === undefined ? ['_errors'] : [index, '_errors']);
+    if (field !== undefined) expect(found).toHaveProperty(index === undefined ? ['_errors'] : [index, '_errors']);
     expect(told.error).not.toBe('');
     expect(folders()).toEqual([]);
   });
@@ -176,9 +157,7 @@ it('a foreign service gets plain pictures, and what it makes comes in the format
 
 describe('POST /image/edit', () => {
   it('edits one image, as JSON and as a form', async () => {
-    const json = await charged(() =>
-      world.post('/image/edit', { model: 'tiered-edit', prompt: 'x', image: base64 }),
-    );
+    const json = await charged(() => world.post('/image/edit', { model: 'tiered-edit', prompt: 'x', image: base64 }));
     const form = new FormData();
     form.set('prompt', 'x');
     form.set('image', new Blob([CARD]), 'a.png');

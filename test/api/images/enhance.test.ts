@@ -22,9 +22,7 @@ beforeAll(async () => {
     file,
     JSON.stringify({
       providers: { llm: { kind: 'openai', baseUrl: stub.baseUrl, allowPrivateNetwork: true } },
-      models: [
-        { id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec },
-      ],
+      models: [{ id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec }],
       images: { enhanceModel: 'house' },
     }),
   );

@@ -41,9 +41,7 @@ async function withoutPlaces<T>(work: () => Promise<T>): Promise<T> {
 
 async function countedUsd(): Promise<bigint> {
   const { sql } = world.api.opened.dependencies.core;
-  const { rows } = await sql.query('select usd::text from refunded_days where account_id = $1', [
-    world.accountId,
-  ]);
+  const { rows } = await sql.query('select usd::text from refunded_days where account_id = $1', [world.accountId]);
   return BigInt(rows[0]?.usd ?? 0);
 }
 

@@ -77,10 +77,7 @@ describe('POST /image/generate', () => {
     const { response, body, entries } = await charged(() =>
       world.post('/image/generate', { ...order, variants: 3, resolution: '2K', quality: 'low', seed: -7 }),
     );
-    expect([response.status, response.headers.get('content-type')]).toEqual([
-      200,
-      'application/json; charset=utf-8',
-    ]);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     const { id, images, request, timing } = body();
     expect([id, images]).toEqual([expect.stringMatching(/^image-[0-9a-f]{32}$/), [base64, base64, base64]]);
     expect(request).toMatchObject({ ...order, variants: 3, format: 'webp', style_references: [] });
@@ -120,10 +117,7 @@ describe('POST /image/generate', () => {
     expect(response.status).toBe(200);
     expect(body().request.style_references).toEqual([{ strength: 0.25 }, { strength: 0.5 }]);
     const asked = world.imageProvider.orders.at(-1);
-    expect([asked?.style, asked?.styleReferences.map(({ strength }) => strength)]).toEqual([
-      'Film Noir',
-      [0.25, 0.5],
-    ]);
+    expect([asked?.style, asked?.styleReferences.map(({ strength }) => strength)]).toEqual(['Film Noir', [0.25, 0.5]]);
   });
 
   it.each([
@@ -275,13 +269,8 @@ describe('POST /image/upscale', () => {
     [{ scale: 4, creativity: null }, 4, 0, 50_000_000],
     [{ scale: 2.5, creativity: 7, enhance: true }, 2.5, 0.02, 50_000_000],
   ])('%o', async (wished, scale, creativity, nano) => {
-    const { response, entries } = await charged(() =>
-      world.post('/image/upscale', { image: base64, ...wished }),
-    );
-    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([
-      200,
-      'local-upscale-image',
-    ]);
+    const { response, entries } = await charged(() => world.post('/image/upscale', { image: base64, ...wished }));
+    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'local-upscale-image']);
     expect(entries).toEqual([`local-upscale-image-image-unit ${nano}`]);
     expect(world.imageProvider.enlargements.at(-1)).toMatchObject({ scale, creativity });
   });

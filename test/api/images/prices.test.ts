@@ -38,9 +38,7 @@ function* edits(): Generator<Call> {
   for (const { id, spec } of INPAINT_MODELS.filter((model) => model.spec.pricing)) {
     const { inpaint, resolutions, quality, inputImages } = spec.pricing ?? {};
     for (const imageCount of [1, 3]) {
-      const extra = inputImages
-        ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd
-        : 0;
+      const extra = inputImages ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd : 0;
       const images = Array(imageCount).fill(image);
       for (const [more, usd] of tiersOf(inpaint, resolutions, quality)) {
         const body = { modelId: id, prompt: 'x', images, ...more };

@@ -46,11 +46,7 @@ const folders = () => readdirSync(join(world.api.opened.dependencies.core.config
 
 const ROUTES: [path: string, body: object, sku: string][] = [
   ['/image/edit', { model: 'local-edit', prompt: 'blur', image }, 'local-edit-image-unit 2000000'],
-  [
-    '/image/multi-edit',
-    { modelId: 'local-edit', prompt: 'blur', images: [image] },
-    'local-edit-image-unit 2000000',
-  ],
+  ['/image/multi-edit', { modelId: 'local-edit', prompt: 'blur', images: [image] }, 'local-edit-image-unit 2000000'],
   ['/image/background-remove', { model: 'local-cutout', image }, 'local-cutout-image-unit 2000000'],
   ['/image/upscale', { model: 'local-upscale-image', image }, 'local-upscale-image-image-unit 2000000'],
   ['/image/generate', { model: 'simulator-image', prompt: 'a boat' }, 'simulator-image-image-unit 100000'],
@@ -59,11 +55,7 @@ const ROUTES: [path: string, body: object, sku: string][] = [
     { model: 'simulator-image', prompt: 'a boat', return_binary: true },
     'simulator-image-image-unit 100000',
   ],
-  [
-    '/images/generations',
-    { model: 'simulator-image', prompt: 'a boat' },
-    'simulator-image-image-unit 100000',
-  ],
+  ['/images/generations', { model: 'simulator-image', prompt: 'a boat' }, 'simulator-image-image-unit 100000'],
 ];
 
 /** A client that leaves with the first bytes, or when `leave` is called. */
@@ -117,12 +109,7 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
 });
 
 describe('where too many pictures are worked on', () => {
-  type Queue = [
-    name: string,
-    path: string,
-    body: object,
-    open: () => MediaProvider & { close?(): Promise<void> },
-  ];
+  type Queue = [name: string, path: string, body: object, open: () => MediaProvider & { close?(): Promise<void> }];
   const narrowWork = () => createImageWork(NARROW);
   const queues: Queue[] = [
     ['the edits of this machine', ...order(0), () => createLocalImages(narrowWork())],

@@ -122,9 +122,7 @@ const PICTURES = new Set(['image', 'inpaint', 'upscale']);
 /** Every picture model of the catalogue is with the stub, and so are these. */
 export function withStub(models: readonly Model[], allowed: string[] = []): (config: Config) => Config {
   return (config) => {
-    const moved = config.models.map((model) =>
-      PICTURES.has(model.kind) ? { ...model, provider: 'local' } : model,
-    );
+    const moved = config.models.map((model) => (PICTURES.has(model.kind) ? { ...model, provider: 'local' } : model));
     const modelCatalogue = createCatalogue([...moved, ...models]);
     return {
       ...config,

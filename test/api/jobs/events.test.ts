@@ -40,9 +40,7 @@ function watch(queueId: string, lastEventId?: string | number, from: TestApi = a
 }
 
 const nameOf = ({ event, data }: SeenEvent) =>
-  event === 'timeline'
-    ? `timeline ${data.event}`
-    : `${event} ${event === 'progress' ? data.progress : data.state}`;
+  event === 'timeline' ? `timeline ${data.event}` : `${event} ${event === 'progress' ? data.progress : data.state}`;
 
 /** From acceptance to a stored output, one commit after the other. */
 const STEPS: ((queueId: string) => Promise<void>)[] = [
@@ -84,9 +82,7 @@ describe('GET /jobs/{queue_id}/events', () => {
       await step(queueId);
       // The second word of the same percent is no change; the net under the announcements is at five seconds.
       if (index !== 4) {
-        await expect
-          .poll(() => stream.events().length, { timeout: 4_000, interval: 5 })
-          .toBeGreaterThan(before);
+        await expect.poll(() => stream.events().length, { timeout: 4_000, interval: 5 }).toBeGreaterThan(before);
       }
     }
     await stream.ended;
@@ -110,12 +106,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     const refunded = told.find(({ data }) => data.event === 'refunded');
     expect(charged?.data).toMatchObject({ ledger_id: queueId, amounts, state: 'accepted' });
     expect(refunded?.data).toMatchObject({ ledger_id: queueId, amounts, state: 'failed' });
-    expect(told.map(nameOf).slice(-4)).toEqual([
-      'state failed',
-      'timeline failed',
-      'timeline refunded',
-      'end failed',
-    ]);
+    expect(told.map(nameOf).slice(-4)).toEqual(['state failed', 'timeline failed', 'timeline refunded', 'end failed']);
     expect(told.find(({ data }) => data.event === 'submitted')?.data.amounts).toEqual([]);
     const shown = (await (await api.call(`/jobs/${queueId}`, { key: who.secret })).json()) as {
       charged: unknown;
@@ -164,17 +155,12 @@ describe('GET /jobs/{queue_id}/events', () => {
     await submitJob(sql, queueId);
     const stream = await watch(queueId);
     const percents = Array.from({ length: 60 }, (_, index) => index + 1);
-    await Promise.all([
-      ...percents.map((each) => progressJob(sql, queueId, each)),
-      acknowledgeJob(sql, queueId),
-    ]);
+    await Promise.all([...percents.map((each) => progressJob(sql, queueId, each)), acknowledgeJob(sql, queueId)]);
     await Promise.all([storeJob(sql, queueId), acknowledgeJob(sql, queueId), storeJob(sql, queueId)]);
     await stream.ended;
     const told = stream.events();
     expect(told.slice(0, -1).map(({ id }) => id)).toEqual(told.slice(0, -1).map((_, index) => 2 * index + 2));
-    const progress = told
-      .filter(({ event }) => event === 'progress')
-      .map(({ data }) => data.progress as number);
+    const progress = told.filter(({ event }) => event === 'progress').map(({ data }) => data.progress as number);
     expect(progress.at(-1)).toBe(60);
     expect(progress).toEqual([...progress].sort((left, right) => left - right));
     expect(told.map(nameOf).filter((name) => name === 'timeline acknowledged')).toHaveLength(1);
@@ -213,10 +199,9 @@ describe('GET /jobs/{queue_id}/events', () => {
     const stream = await watch(queueId);
     const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
     await operator.connect();
-    await operator.query(
-      `insert into job_changes (queue_id, seq, kind, value) values ($1, 4, 'progress', '7')`,
-      [queueId],
-    );
+    await operator.query(`insert into job_changes (queue_id, seq, kind, value) values ($1, 4, 'progress', '7')`, [
+      queueId,
+    ]);
     await operator.end();
     await expect.poll(() => stream.events().map(nameOf).at(-1)).toBe('progress 7');
     stream.cut();
@@ -262,29 +247,17 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect((await api.call(`/jobs/${queueId}/events`)).status).toBe(402);
   });
 
-  it.each([
-    '-1',
-    '0',
-    '1e1',
-    '2.5',
-    '0x2',
-    'abc',
-    '2, 4',
-    '٢',
-    '999999999',
-    '9999999999',
-    '1',
-    '7',
-    '8',
-    '2-1',
-  ])('Last-Event-ID %j, which no event of this job has, is refused by name', async (lastEventId) => {
-    const queueId = await acceptJob(sql, who);
-    const stream = await watch(queueId, Buffer.from(lastEventId).toString('latin1'));
-    await stream.ended;
-    expect(stream.status).toBe(400);
-    expect(JSON.parse(stream.text()).details).toHaveProperty('Last-Event-ID');
-    expect(api.opened.dependencies.jobs.jobWatch.open).toBe(0);
-  });
+  it.each(['-1', '0', '1e1', '2.5', '0x2', 'abc', '2, 4', '٢', '999999999', '9999999999', '1', '7', '8', '2-1'])(
+    'Last-Event-ID %j, which no event of this job has, is refused by name',
+    async (lastEventId) => {
+      const queueId = await acceptJob(sql, who);
+      const stream = await watch(queueId, Buffer.from(lastEventId).toString('latin1'));
+      await stream.ended;
+      expect(stream.status).toBe(400);
+      expect(JSON.parse(stream.text()).details).toHaveProperty('Last-Event-ID');
+      expect(api.opened.dependencies.jobs.jobWatch.open).toBe(0);
+    },
+  );
 
   it('an empty Last-Event-ID is none, and HEAD is answered without waiting for the job', async () => {
     const queueId = await acceptJob(sql, who);

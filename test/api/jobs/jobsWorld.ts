@@ -106,11 +106,7 @@ export interface EventStream {
 /** `take`: leave the bytes on the connection when false. */
 export function openEvents(
   origin: string,
-  {
-    queueId,
-    secret,
-    ...more
-  }: { queueId: string; secret: string; lastEventId?: string | number; take?: boolean },
+  { queueId, secret, ...more }: { queueId: string; secret: string; lastEventId?: string | number; take?: boolean },
 ): Promise<EventStream> {
   const headers: http.OutgoingHttpHeaders = { authorization: `Bearer ${secret}` };
   if (more.lastEventId !== undefined) headers['last-event-id'] = String(more.lastEventId);

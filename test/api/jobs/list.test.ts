@@ -87,10 +87,7 @@ describe('GET /jobs', () => {
     ['&state=accepted&state=submitted', ({ state }) => state === 'accepted' || state === 'submitted'],
     ['&state=deleted', () => false],
     ['&kind=video&state=failed', ({ kind, state }) => kind === 'video' && state === 'failed'],
-    [
-      '&model=song&state=failed,stored',
-      ({ model, state }) => model === 'song' && /failed|stored/.test(state),
-    ],
+    ['&model=song&state=failed,stored', ({ model, state }) => model === 'song' && /failed|stored/.test(state)],
     ['&created_after=2000-01-01', () => true],
     ['&created_before=2000-01-01T00:00:00Z', () => false],
     ['&created_after=2000-01-01T00:00:00%2B02:00&state=stored', ({ state }) => state === 'stored'],
@@ -104,20 +101,13 @@ describe('GET /jobs', () => {
   it('created_after and created_before leave out the moment that they name', async () => {
     const [from, to] = [all.at(-3)?.created_at ?? '', all.at(2)?.created_at ?? ''];
     const between = all.filter(({ created_at }) => created_at > from && created_at < to);
-    expect(await walk(`&created_after=${from}&created_before=${to}`)).toEqual(
-      between.map(({ queue_id }) => queue_id),
-    );
+    expect(await walk(`&created_after=${from}&created_before=${to}`)).toEqual(between.map(({ queue_id }) => queue_id));
   });
 
   it('a cursor goes on with its own filters only, however they are written', async () => {
     const { next_cursor: cursor } = await list('?limit=3&state=stored,failed');
     expect((await list(`?limit=2&state=failed&state=stored&cursor=${cursor}`)).data).toHaveLength(2);
-    for (const filters of [
-      '',
-      '&state=stored',
-      '&state=stored,failed&order=asc',
-      '&state=stored,failed&kind=audio',
-    ]) {
+    for (const filters of ['', '&state=stored', '&state=stored,failed&order=asc', '&state=stored,failed&kind=audio']) {
       const response = await api.call(`/jobs?limit=3${filters}&cursor=${cursor}`, { key: who.secret });
       expect([response.status, await response.json()]).toMatchObject([400, { details: { cursor: {} } }]);
     }

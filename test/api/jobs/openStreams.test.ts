@@ -54,10 +54,7 @@ describe('open streams', () => {
     const refused = await openEvents(api.origin, { queueId, secret: who.secret });
     await refused.ended;
     const words = `At most ${WATCHES_PER_ACCOUNT} streams of job events may be open at once for one account.`;
-    expect([refused.status, JSON.parse(refused.text())]).toEqual([
-      429,
-      { error: words, customMessage: words },
-    ]);
+    expect([refused.status, JSON.parse(refused.text())]).toEqual([429, { error: words, customMessage: words }]);
     expect(refused.headers['retry-after']).toBe('5');
     const stranger = await payer(api);
     const theirs = await openMany(stranger, await acceptJob(sql, stranger), 1);

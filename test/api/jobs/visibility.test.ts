@@ -96,18 +96,15 @@ describe.each(LOOKERS)('the key "%s"', (looker, visible) => {
     expect(found).toEqual(visible.map((name) => jobs[name]).reverse());
   });
 
-  it.each(NAMED)(
-    'is told of other jobs at "%s" what it is told of one that does not exist',
-    async (_route, call) => {
-      const unknown = await call(looker, UNKNOWN);
-      expect(unknown.text).toContain('Request ID is invalid.');
-      for (const name of NAMES) {
-        const answer = await call(looker, jobs[name]);
-        const isHidden = answer.status === unknown.status && answer.text === unknown.text;
-        expect(isHidden, name).toBe(!visible.includes(name));
-      }
-    },
-  );
+  it.each(NAMED)('is told of other jobs at "%s" what it is told of one that does not exist', async (_route, call) => {
+    const unknown = await call(looker, UNKNOWN);
+    expect(unknown.text).toContain('Request ID is invalid.');
+    for (const name of NAMES) {
+      const answer = await call(looker, jobs[name]);
+      const isHidden = answer.status === unknown.status && answer.text === unknown.text;
+      expect(isHidden, name).toBe(!visible.includes(name));
+    }
+  });
 });
 
 describe('an Idempotency-Key', () => {

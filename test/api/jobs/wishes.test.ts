@@ -62,28 +62,14 @@ describe('Cancel-After', () => {
     expect(cancelAfterMs({ 'cancel-after': header })).toBe(ms);
   });
 
-  it.each([
-    '',
-    '4',
-    '4s',
-    '0',
-    '-5',
-    '25h',
-    '86401',
-    '1d',
-    '1.5h',
-    '5 m',
-    '5M',
-    '1h30m',
-    '1e3',
-    'x',
-    '5m, 6m',
-    '٥m',
-  ])('%j is refused by name', (header) => {
-    expect(() => cancelAfterMs({ 'cancel-after': header })).toThrowError(
-      expect.objectContaining({ code: 'invalid_request', fields: { 'Cancel-After': [expect.any(String)] } }),
-    );
-  });
+  it.each(['', '4', '4s', '0', '-5', '25h', '86401', '1d', '1.5h', '5 m', '5M', '1h30m', '1e3', 'x', '5m, 6m', '٥m'])(
+    '%j is refused by name',
+    (header) => {
+      expect(() => cancelAfterMs({ 'cancel-after': header })).toThrowError(
+        expect.objectContaining({ code: 'invalid_request', fields: { 'Cancel-After': [expect.any(String)] } }),
+      );
+    },
+  );
 
   it('left out is no limit', () => {
     expect(cancelAfterMs({})).toBeUndefined();

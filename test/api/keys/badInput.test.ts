@@ -105,9 +105,7 @@ async function expectRefused(line: string, body: unknown, field: string): Promis
 }
 
 describe('creating refuses', () => {
-  it.each(CREATE)('%s', (_name, field, change) =>
-    expectRefused('POST /api_keys', { ...INFERENCE, ...change }, field),
-  );
+  it.each(CREATE)('%s', (_name, field, change) => expectRefused('POST /api_keys', { ...INFERENCE, ...change }, field));
 });
 
 describe('changing refuses', () => {

@@ -21,8 +21,7 @@ function createAtOnce(key: string, count: number): Promise<Reply<KeyReply>[]> {
   return Promise.all(Array.from({ length: count }, one));
 }
 
-const withStatus = (replies: Reply<KeyReply>[], status: number) =>
-  replies.filter((reply) => reply.status === status);
+const withStatus = (replies: Reply<KeyReply>[], status: number) => replies.filter((reply) => reply.status === status);
 
 async function activeKeys(accountId: string): Promise<number> {
   const { rows } = await api.opened.dependencies.core.sql.query<{ active: number }>(

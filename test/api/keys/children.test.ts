@@ -36,9 +36,7 @@ async function family(
 }
 
 const patch = async (id: string, change: Record<string, unknown>) =>
-  expect((await ask(api, 'PATCH /api_keys', { key: admin.secret, body: { id, ...change } })).status).toBe(
-    200,
-  );
+  expect((await ask(api, 'PATCH /api_keys', { key: admin.secret, body: { id, ...change } })).status).toBe(200);
 const shown = async (id: string) =>
   (await ask<{ data: Record<string, unknown> }>(api, `GET /api_keys/${id}`, { key: admin.secret })).body.data;
 const statusOf = async (at: TestApi, key: string) => (await ask(at, 'GET /jobs', { key })).status;
@@ -98,9 +96,7 @@ describe('a child', () => {
 describe('a child may do what it and its parent both allow', () => {
   it('models', async () => {
     const { child } = await family({ models: [LOCAL] });
-    expect([await order(api, child.apiKey, LOCAL), await order(api, child.apiKey, REMOTE)]).toEqual([
-      400, 403,
-    ]);
+    expect([await order(api, child.apiKey, LOCAL), await order(api, child.apiKey, REMOTE)]).toEqual([400, 403]);
     const wide = await family({}, { models: [LOCAL] });
     const both = [wide.parent, wide.child].map(({ apiKey }) => order(api, apiKey, REMOTE));
     expect(await Promise.all(both)).toEqual([503, 403]);

@@ -165,8 +165,7 @@ describe('PATCH /api_keys', () => {
       await create(api, admin.secret, ADMIN),
       await create(api, admin.secret, { ...ADMIN, expiresAt: '2199-01-01' }),
     ];
-    const act = async (route: string, body: object) =>
-      (await ask(api, route, { key: ending.apiKey, body })).status;
+    const act = async (route: string, body: object) => (await ask(api, route, { key: ending.apiKey, body })).status;
     const make = (terms: object) => act('POST /api_keys', { description: 'made by it', ...terms });
     expect(await make(ADMIN)).toBe(400);
     expect(await make({ ...ADMIN, expiresAt: '2199-03-01' })).toBe(400);
@@ -203,9 +202,7 @@ describe('PATCH /api_keys', () => {
         consumptionLimit: { usd: 1, diem: 2, vcu: null },
       }),
     ).toEqual(answer({ limitPeriod: 'MONTH', modelPrivacy: 'PRIVATE_ONLY', expiresAt: null }));
-    expect((await patch({ expiresAt: '2198-01-01T00:00:00Z' }))[1].data.expiresAt).toBe(
-      '2198-01-01T00:00:00.000Z',
-    );
+    expect((await patch({ expiresAt: '2198-01-01T00:00:00Z' }))[1].data.expiresAt).toBe('2198-01-01T00:00:00.000Z');
     expect((await patch({ expiresAt: null }))[1].data.expiresAt).toBe(null);
   });
 
@@ -262,22 +259,19 @@ describe('a key that is not there', () => {
     ['rotate', (id: string) => ({ line: `POST /api_keys/${id}/rotate` }), 'API key not found or expired'],
   ] as const;
 
-  it.each(WORDS)(
-    '%s: unknown, malformed, foreign, revoked and expired are one answer',
-    async (_name, say, error) => {
-      const foreign = await api.newKey('INFERENCE');
-      const { accountId } = admin;
-      const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
-      const revoked = await create(api, admin.secret);
-      await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
-      for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
-        const { line, body } = { body: undefined, ...say(id) };
-        const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
-        expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
-      }
-      expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
-    },
-  );
+  it.each(WORDS)('%s: unknown, malformed, foreign, revoked and expired are one answer', async (_name, say, error) => {
+    const foreign = await api.newKey('INFERENCE');
+    const { accountId } = admin;
+    const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
+    const revoked = await create(api, admin.secret);
+    await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
+    for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
+      const { line, body } = { body: undefined, ...say(id) };
+      const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
+      expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
+    }
+    expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
+  });
 });
 
 describe('an INFERENCE key', () => {

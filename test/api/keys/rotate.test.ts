@@ -107,10 +107,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     const made = await create(api, admin.secret);
     for (let round = 0; round < 10; round += 1) await rotate(made.id, {});
     const eleventh = await ask(api, `POST /api_keys/${made.id}/rotate`, { key: admin.secret });
-    expect([eleventh.status, eleventh.body.error]).toEqual([
-      400,
-      expect.stringContaining('At most 10 replaced'),
-    ]);
+    expect([eleventh.status, eleventh.body.error]).toEqual([400, expect.stringContaining('At most 10 replaced')]);
     expect(await statusOf(api, made.apiKey)).toBe(200);
     await rotate(made.id, { overlapSeconds: 0 });
     await ended(api, made.apiKey);

@@ -15,8 +15,7 @@ const LOCAL = 'local-voice-changer';
 const REMOTE = 'elevenlabs-voice-changer';
 
 /** An order without a recording: allowed models are told what is missing, others are refused before it. */
-const order = (key: string, model: string) =>
-  ask(api, 'POST /audio/voice-changer/queue', { key, body: { model } });
+const order = (key: string, model: string) => ask(api, 'POST /audio/voice-changer/queue', { key, body: { model } });
 
 describe('a key for some models', () => {
   it('may call them, and is refused every other one by name', async () => {

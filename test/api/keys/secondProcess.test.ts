@@ -28,8 +28,7 @@ describe('another process sees at once', () => {
   it('a changed modelPrivacy', async () => {
     const { id, apiKey } = await create(api, admin);
     const body = { model: 'elevenlabs-voice-changer' };
-    const order = async () =>
-      (await ask(second, 'POST /audio/voice-changer/queue', { key: apiKey, body })).status;
+    const order = async () => (await ask(second, 'POST /audio/voice-changer/queue', { key: apiKey, body })).status;
     // Allowed, but offline here.
     expect(await order()).toBe(503);
     await patch(id, { modelPrivacy: 'PRIVATE_ONLY' });

@@ -32,9 +32,7 @@ beforeAll(async () => {
   const first = await startApi(options);
   apis = [first, await startApi({ ...options, environment: first.environment })];
   for (const id of [partner, otherPartner, raised]) {
-    await first.opened.dependencies.core.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [
-      id,
-    ]);
+    await first.opened.dependencies.core.sql.query(`insert into accounts (id, name) values ($1, 'test')`, [id]);
   }
 });
 afterAll(async () => {
@@ -90,10 +88,7 @@ describe('the budget of failures', () => {
     const refused = await send(1, key, { model });
     expect(refused.status).toBe(429);
     expect(refused.body.customMessage).toMatch(exhausted);
-    expect(Object.keys(limitHeaders(refused.headers)).sort()).toEqual([
-      'x-ratelimit-remaining',
-      'x-ratelimit-resets',
-    ]);
+    expect(Object.keys(limitHeaders(refused.headers)).sort()).toEqual(['x-ratelimit-remaining', 'x-ratelimit-resets']);
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
     const resets = Number(refused.headers.get('x-ratelimit-resets'));
     expect(resets - Date.now()).toBeLessThanOrEqual(31_000);
@@ -249,10 +244,7 @@ describe('requests per minute', () => {
     for (let turn = 0; turn < 30; turn += 1) {
       const { status, headers } = await send(turn, key, { model: 'film' });
       expect(status).toBe(200);
-      expect(Object.keys(limitHeaders(headers)).sort()).toEqual([
-        'x-ratelimit-remaining',
-        'x-ratelimit-resets',
-      ]);
+      expect(Object.keys(limitHeaders(headers)).sort()).toEqual(['x-ratelimit-remaining', 'x-ratelimit-resets']);
     }
   });
 });

@@ -15,12 +15,7 @@ function other(id: string, type: ModelType): Model {
 const text = (id: string, size: ModelSize) => ({ ...other(id, 'text'), size }) as Model;
 export const MODELS = [
   ...[text('tiny', 'XS'), text('small', 'S'), text('middle', 'M'), text('large', 'L')],
-  ...[
-    other('vectors', 'embedding'),
-    other('painter', 'image'),
-    other('speaker', 'tts'),
-    other('film', 'video'),
-  ],
+  ...[other('vectors', 'embedding'), other('painter', 'image'), other('speaker', 'tts'), other('film', 'video')],
 ];
 
 const body = z.strictObject({
@@ -43,8 +38,7 @@ export const call = (path: string, modelType?: ModelType) =>
       if (used !== undefined) await request.noteTokens(used);
       if (end === 'failed') throw new FareboxError({ code: 'model_offline', message: 'not now' });
       if (end === 'busy') throw new FareboxError({ code: 'rate_limited', message: 'the provider is busy' });
-      if (end === 'unsupported')
-        throw new FareboxError({ code: 'unsupported_feature', message: 'no vision' });
+      if (end === 'unsupported') throw new FareboxError({ code: 'unsupported_feature', message: 'no vision' });
       return json({ ok: true });
     },
   });

@@ -79,8 +79,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const keyOf = async (accountId?: string) =>
-  (await api.newKey('ADMIN', accountId ? { accountId } : {})).secret;
+const keyOf = async (accountId?: string) => (await api.newKey('ADMIN', accountId ? { accountId } : {})).secret;
 
 describe('requests of routes without a model', () => {
   it('are at most 1,200 a minute for an account, over all such routes', async () => {
@@ -122,12 +121,7 @@ describe('every route with a credential', () => {
   const limited = ROUTES.filter(({ access }) => access !== 'open' && access !== 'own-wallet');
   const ABOUT_JOBS = [
     ...['/jobs/{queue_id}', '/jobs/{queue_id}/events', '/jobs/{queue_id}/cancel'],
-    ...[
-      '/audio/retrieve',
-      '/audio/complete',
-      '/audio/voice-changer/retrieve',
-      '/audio/voice-changer/complete',
-    ],
+    ...['/audio/retrieve', '/audio/complete', '/audio/voice-changer/retrieve', '/audio/voice-changer/complete'],
     ...['/video/retrieve', '/video/complete'],
   ];
 

@@ -13,10 +13,7 @@ describe('the committed description', () => {
   it('is what the routes say now', () => {
     const now = describeApi({ routes: ROUTES, title: 'Farebox', version: UNBUILT });
     const text = `${JSON.stringify(now, null, 2)}\n`;
-    expect(
-      readFileSync(DESCRIPTION_FILE, 'utf8') === text,
-      'run: npm run openapi -- --out openapi.json',
-    ).toBe(true);
+    expect(readFileSync(DESCRIPTION_FILE, 'utf8') === text, 'run: npm run openapi -- --out openapi.json').toBe(true);
   });
 
   it('is valid OpenAPI 3.1', async () => {

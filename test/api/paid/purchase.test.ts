@@ -71,9 +71,7 @@ afterAll(() => api.stop());
 
 async function rowsOf(table: 'usage_entries' | 'holds'): Promise<number> {
   const { sql } = api.opened.dependencies.core;
-  const { rows } = await sql.query(`select count(*)::int as n from ${table} where account_id = $1`, [
-    accountId,
-  ]);
+  const { rows } = await sql.query(`select count(*)::int as n from ${table} where account_id = $1`, [accountId]);
   return rows[0].n;
 }
 
@@ -98,8 +96,7 @@ function pieces(failsAt = Number.POSITIVE_INFINITY): Readable {
 }
 
 const KINDS = {
-  binary: (source: Readable) =>
-    binary({ stream: source, contentType: 'image/png', sizeBytes: PIECES * PIECE.length }),
+  binary: (source: Readable) => binary({ stream: source, contentType: 'image/png', sizeBytes: PIECES * PIECE.length }),
   stream: (source: Readable) => stream({ stream: source, contentType: 'audio/mpeg' }),
 };
 
@@ -150,10 +147,7 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
     work = async () => toAnswer(pieces());
     const charges = await chargesOf(async () => {
       const response = await call();
-      expect([response.status, (await response.arrayBuffer()).byteLength]).toEqual([
-        200,
-        PIECES * PIECE.length,
-      ]);
+      expect([response.status, (await response.arrayBuffer()).byteLength]).toEqual([200, PIECES * PIECE.length]);
     });
     expect(charges).toBe(1);
   });
@@ -207,9 +201,7 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
 describe('a JSON answer', () => {
   it('is charged before it is sent', async () => {
     work = async () => json({ text: 'all aboard' });
-    expect(
-      await chargesOf(async () => expect(await (await call()).json()).toEqual({ text: 'all aboard' })),
-    ).toBe(1);
+    expect(await chargesOf(async () => expect(await (await call()).json()).toEqual({ text: 'all aboard' }))).toBe(1);
   });
 
   it('costs nothing when the client went away while it was made', async () => {
@@ -273,10 +265,7 @@ describe('a client that leaves before its answer begins, again and again', () =>
 });
 
 it('work that fails costs nothing, whatever it throws', async () => {
-  const failures = [
-    new UpstreamFailure({ reason: 'content_policy', detail: 'no' }),
-    new Error('a fault of ours'),
-  ];
+  const failures = [new UpstreamFailure({ reason: 'content_policy', detail: 'no' }), new Error('a fault of ours')];
   const statuses: number[] = [];
   const charges = await chargesOf(async () => {
     for (const failure of failures) {

@@ -36,9 +36,7 @@ it('is one time limit for both attempts of an order whose first one had ended lo
     },
   } as unknown as Parameters<typeof placeOrder>[0];
   const caller = { accountId: randomUUID(), keyId: null };
-  const ordering = { caller, headers: {}, requestId: 'request' } as unknown as Parameters<
-    typeof placeOrder
-  >[1];
+  const ordering = { caller, headers: {}, requestId: 'request' } as unknown as Parameters<typeof placeOrder>[1];
   const order: JobOrder = {
     ...{ route: '/test', body: {}, answer: () => json({}) },
     inputOf: (queueId) => jobOf(dependencies, ordering, { model, queueId }) as unknown as GenerationInput,

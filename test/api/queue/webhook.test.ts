@@ -28,9 +28,7 @@ describe('the fields of an order', () => {
       { webhook_url: url, webhook_events: Array.from({ length: 7 }, () => 'job.stored') },
     ];
     for (const fields of wrong) {
-      expect(schema.safeParse({ ...rest, ...fields }).success, JSON.stringify(fields).slice(0, 80)).toBe(
-        false,
-      );
+      expect(schema.safeParse({ ...rest, ...fields }).success, JSON.stringify(fields).slice(0, 80)).toBe(false);
     }
   });
 
@@ -39,8 +37,7 @@ describe('the fields of an order', () => {
       queueFields.safeParse({ model: 'm', webhook_url: url, webhook_events }).data?.webhook_events;
     expect(parse('job.stored')).toEqual(['job.stored']);
     expect(parse('job.stored, job.expired')).toEqual(['job.stored', 'job.expired']);
-    for (const wrong of ['', ',', 'job.stored,', 'stored', '["job.stored"]'])
-      expect(parse(wrong)).toBeUndefined();
+    for (const wrong of ['', ',', 'job.stored,', 'stored', '["job.stored"]']) expect(parse(wrong)).toBeUndefined();
   });
 });
 

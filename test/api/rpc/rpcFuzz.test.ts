@@ -4,15 +4,7 @@ import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { ADMITTED, NETWORKS, REFUSED } from '../../domain/rpc/documented.ts';
 import { longRun } from '../../infra/postgres/longRun.ts';
-import {
-  booked,
-  newPayer,
-  post,
-  type RpcPayer,
-  type RpcReply,
-  type RpcWorld,
-  startRpcWorld,
-} from './rpcWorld.ts';
+import { booked, newPayer, post, type RpcPayer, type RpcReply, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
 vi.setConfig({ testTimeout: longRun(120_000, 1_800_000) });
 
@@ -73,17 +65,7 @@ const SLUGS = NETWORKS.map(({ slug }) => slug);
 const ODD_TEXTS = [
   ...['"', '\\', '\\u0000', '\\u0065', '\0', ' ', '\u200b', 'е', 'Ａ', '{', '}', '[', ']', ',', ':'],
   ...['"method":"eth_sign",', '"method":"eth_subscribe"', '"m\\u0065thod":"eth_sendTransaction",', '"id":1,'],
-  ...[
-    '"__proto__":{"method":"eth_sign"},',
-    'null',
-    'true',
-    '1e400',
-    '-0',
-    '1'.repeat(400),
-    '[[',
-    ']]',
-    '"params":[]',
-  ],
+  ...['"__proto__":{"method":"eth_sign"},', 'null', 'true', '1e400', '-0', '1'.repeat(400), '[[', ']]', '"params":[]'],
 ];
 
 function bent(random: Numbers, text: string): string {
@@ -106,10 +88,7 @@ function bent(random: Numbers, text: string): string {
         break;
       default: {
         const method = random.oneOf(EVERY_METHOD);
-        body = body.replace(
-          /"method":"[^"]*"/,
-          `"method":"${method}${random.oneOf(['', '', '', ' ', '\\u0000'])}"`,
-        );
+        body = body.replace(/"method":"[^"]*"/, `"method":"${method}${random.oneOf(['', '', '', ' ', '\\u0000'])}"`);
       }
     }
   }
@@ -165,10 +144,7 @@ function randomBatch(random: Numbers): Batch {
   const status = random.chance(0.2) ? random.oneOf([400, 401, 402, 403, 404, 429, 500, 502, 503]) : 200;
   const texts = calls.map(
     ({ name, shape }, id) =>
-      `{"method":"${name}","id":${id},"params":[${[
-        shape,
-        id === 0 && status !== 200 ? `"status ${status}"` : '',
-      ]
+      `{"method":"${name}","id":${id},"params":[${[shape, id === 0 && status !== 200 ? `"status ${status}"` : '']
         .filter(Boolean)
         .join(',')}]}`,
   );

@@ -6,16 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { armFailpoints } from '../../../infra/failpoints.ts';
 import { purgeRpcAnswers } from '../../../infra/postgres/rpcAnswers.ts';
 import { until } from '../../harness/until.ts';
-import {
-  booked,
-  call,
-  messageOf,
-  newPayer,
-  post,
-  type RpcPayer,
-  type RpcWorld,
-  startRpcWorld,
-} from './rpcWorld.ts';
+import { booked, call, messageOf, newPayer, post, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
 let first: RpcWorld;
 let second: RpcWorld;
@@ -55,12 +46,7 @@ describe('the same key and body', () => {
     for (const world of [first, second]) {
       const again = await keyed(key, call('eth_call', '[7]'), { world });
       expect([again.status, again.text]).toEqual([one.status, one.text]);
-      for (const name of [
-        'x-service-rpc-credits',
-        'x-service-rpc-cost-usd',
-        'x-request-id',
-        'content-type',
-      ]) {
+      for (const name of ['x-service-rpc-credits', 'x-service-rpc-cost-usd', 'x-request-id', 'content-type']) {
         expect(again.headers.get(name)).toBe(one.headers.get(name));
       }
       expect(again.headers.get('idempotent-replayed')).toBe('true');
@@ -153,8 +139,7 @@ describe('the same key and body', () => {
 it('a hundred twins at once are one call, one charge and one answer', async () => {
   const key = randomUUID();
   const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
-  const send = (index: number) =>
-    keyed(key, call('eth_call', '["slow"]'), { world: index % 2 ? first : second });
+  const send = (index: number) => keyed(key, call('eth_call', '["slow"]'), { world: index % 2 ? first : second });
   const all = Promise.all(Array.from({ length: 100 }, (_value, index) => send(index)));
   await until('the first is with the node', () => first.node.requests > asked);
   first.node.release();
@@ -258,17 +243,14 @@ describe('a transaction that may have arrived', () => {
     ['solana-devnet', 'requestAirdrop', '"a"'],
     ['base-mainnet', 'eth_sendRawTransaction', '"0x03aa"'],
     ['zksync-mainnet', 'eth_sendRawTransaction', '"0x71aa"'],
-  ])(
-    'on %s by %s of %s has no name to look for, and is not handed in again',
-    async (network, method, what) => {
-      const body = call(method, `[${what},"status 500"]`);
-      const key = await lose(body, network);
-      const asked = first.node.requests;
-      const again = await keyed(key, body, { network });
-      expect([again.status, messageOf(again)]).toEqual([409, expect.stringContaining('use another key')]);
-      expect(first.node.requests).toBe(asked);
-    },
-  );
+  ])('on %s by %s of %s has no name to look for, and is not handed in again', async (network, method, what) => {
+    const body = call(method, `[${what},"status 500"]`);
+    const key = await lose(body, network);
+    const asked = first.node.requests;
+    const again = await keyed(key, body, { network });
+    expect([again.status, messageOf(again)]).toEqual([409, expect.stringContaining('use another key')]);
+    expect(first.node.requests).toBe(asked);
+  });
 
   it('is known by its first signature on Solana', async () => {
     const signature = Buffer.alloc(64, 7);
@@ -372,20 +354,17 @@ describe('a process that dies', () => {
     },
   );
 
-  it.each(['rpc-answered', 'rpc-settled'])(
-    'at %s has its transaction looked up, and one charge',
-    async (at) => {
-      const key = randomUUID();
-      const raw = `0x02${Buffer.from(at).toString('hex')}`;
-      const body = call('eth_sendRawTransaction', `["${raw}"]`);
-      const paid = (await booked(first, payer)).length;
-      await dead(key, at, body);
-      const asked = first.node.requests;
-      second.upstreams.transactions.set(keccak256(raw as `0x${string}`), true);
-      const again = await keyed(key, body, { world: second });
-      expect(JSON.parse(again.text).result).toBe(keccak256(raw as `0x${string}`));
-      await Promise.all(stragglers);
-      expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([0, 1]);
-    },
-  );
+  it.each(['rpc-answered', 'rpc-settled'])('at %s has its transaction looked up, and one charge', async (at) => {
+    const key = randomUUID();
+    const raw = `0x02${Buffer.from(at).toString('hex')}`;
+    const body = call('eth_sendRawTransaction', `["${raw}"]`);
+    const paid = (await booked(first, payer)).length;
+    await dead(key, at, body);
+    const asked = first.node.requests;
+    second.upstreams.transactions.set(keccak256(raw as `0x${string}`), true);
+    const again = await keyed(key, body, { world: second });
+    expect(JSON.parse(again.text).result).toBe(keccak256(raw as `0x${string}`));
+    await Promise.all(stragglers);
+    expect([first.node.requests - asked, (await booked(first, payer)).length - paid]).toEqual([0, 1]);
+  });
 });

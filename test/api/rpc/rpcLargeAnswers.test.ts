@@ -2,16 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
-import {
-  booked,
-  call,
-  messageOf,
-  newPayer,
-  post,
-  type RpcPayer,
-  type RpcWorld,
-  startRpcWorld,
-} from './rpcWorld.ts';
+import { booked, call, messageOf, newPayer, post, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
 let world: RpcWorld;
 let payer: RpcPayer;
@@ -24,8 +15,7 @@ afterAll(async () => {
   await world.close();
 });
 
-const keyed = (key: string, body: string) =>
-  post(world, payer, { body, headers: { 'idempotency-key': key } });
+const keyed = (key: string, body: string) => post(world, payer, { body, headers: { 'idempotency-key': key } });
 
 describe('a large answer', () => {
   const pieces = (count: number) =>
@@ -49,11 +39,7 @@ describe('a large answer', () => {
     world.upstreams.streams.set('eth_getLogs', pieces(12));
     const paid = (await booked(world, payer)).length;
     const [one, two] = [await keyed(key, call('eth_getLogs')), await keyed(key, call('eth_getLogs'))];
-    expect([one.status, two.status, messageOf(two)]).toEqual([
-      200,
-      409,
-      expect.stringContaining('too large'),
-    ]);
+    expect([one.status, two.status, messageOf(two)]).toEqual([200, 409, expect.stringContaining('too large')]);
     expect((await booked(world, payer)).length - paid).toBe(1);
   });
 
@@ -68,10 +54,7 @@ describe('a large answer', () => {
     const twice = async (params: string) => {
       const headers = { 'idempotency-key': randomUUID() };
       const body = call('eth_getLogs', params);
-      const replies = [
-        await post(world, hoarder, { body, headers }),
-        await post(world, hoarder, { body, headers }),
-      ];
+      const replies = [await post(world, hoarder, { body, headers }), await post(world, hoarder, { body, headers })];
       return replies.map(({ status }) => status);
     };
     expect(await twice(`["${'a'.repeat(5_000)}"]`)).toEqual([200, 409]);

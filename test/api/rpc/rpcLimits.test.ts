@@ -47,8 +47,7 @@ async function many(payer: RpcPayer, count: number, body: (index: number) => str
   return replies;
 }
 
-const countOf = (replies: RpcReply[], status: number) =>
-  replies.filter((one) => one.status === status).length;
+const countOf = (replies: RpcReply[], status: number) => replies.filter((one) => one.status === status).length;
 
 it('of a thousand requests at once a hundred are served, and of a member of the staff all', async () => {
   const payer = await newPayer(first);
@@ -68,8 +67,7 @@ it('one too many is told what the limit is, and when there is room again', async
   const refused = await post(second, payer, { body: call('eth_chainId') });
   override = {};
   expect([served.status, refused.status]).toEqual([200, 429]);
-  const names = (reply: RpcReply) =>
-    [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
+  const names = (reply: RpcReply) => [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
   expect(names(served)).toEqual([]);
   expect(names(refused).sort()).toEqual(['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
   expect(refused.headers.get('x-ratelimit-limit')).toBe('1');
@@ -89,10 +87,7 @@ it('a thousand batches at once never get more credits than a day has', async () 
   const batch = `[${[1, 2, 3].map((id) => call('eth_chainId', '[]', `${id}`)).join(',')}]`;
   const replies = await many(payer, 1_000, (index) => (index < 990 ? batch : call('eth_chainId')));
   override = {};
-  const credits = replies.reduce(
-    (sum, { headers }) => sum + Number(headers.get('x-service-rpc-credits') ?? 0),
-    0,
-  );
+  const credits = replies.reduce((sum, { headers }) => sum + Number(headers.get('x-service-rpc-credits') ?? 0), 0);
   const spent = (await booked(first, payer)).reduce((sum, { units }) => sum + Number(units), 0);
   expect(credits).toBe(spent);
   expect(credits).toBeGreaterThanOrEqual(780);

@@ -3,16 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { type RpcOutcome, resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
 import { PUBLISHED_NETWORKS } from '../../fixtures/publishedNetworks.ts';
-import {
-  booked,
-  call,
-  messageOf,
-  newPayer,
-  post,
-  type RpcPayer,
-  type RpcWorld,
-  startRpcWorld,
-} from './rpcWorld.ts';
+import { booked, call, messageOf, newPayer, post, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
 let world: RpcWorld;
 let payer: RpcPayer;
@@ -76,11 +67,7 @@ describe('an answer', () => {
     ['base-mainnet', `[${call('eth_call')},${call('eth_call', '["status 404"]')}]`, '10', '0.00000700'],
   ])('on %s: %s costs %s credits', async (network, body, credits, cost) => {
     const reply = await send(body, { network });
-    expect([reply.status, creditsOf(reply), reply.headers.get('x-service-rpc-cost-usd')]).toEqual([
-      200,
-      credits,
-      cost,
-    ]);
+    expect([reply.status, creditsOf(reply), reply.headers.get('x-service-rpc-cost-usd')]).toEqual([200, credits, cost]);
   });
 
   it.each([
@@ -118,9 +105,7 @@ describe('an answer', () => {
   });
 
   it('needs no "jsonrpc" and no params', async () => {
-    expect((await send('{"method":"eth_chainId","id":1}')).text).toBe(
-      '{"jsonrpc":"2.0","id":1,"result":null}',
-    );
+    expect((await send('{"method":"eth_chainId","id":1}')).text).toBe('{"jsonrpc":"2.0","id":1,"result":null}');
   });
 });
 
@@ -175,11 +160,7 @@ describe('refused without a charge and without asking a node', () => {
     ['a method twice', '{"method":"eth_call","id":1,"method":"eth_sign"}', '"method" comes twice'],
     ['an id twice, once escaped', '{"method":"eth_call","id":1,"i\\u0064":2}', '"id" comes twice'],
     ['a name twice deep inside', '{"method":"eth_call","id":1,"params":[{"a":1,"a":2}]}', '"a" comes twice'],
-    [
-      'too deep',
-      `{"method":"eth_call","id":1,"params":${'['.repeat(64)}${']'.repeat(64)}}`,
-      'nested more than',
-    ],
+    ['too deep', `{"method":"eth_call","id":1,"params":${'['.repeat(64)}${']'.repeat(64)}}`, 'nested more than'],
     ['too many values', `{"method":"eth_call","id":1,"params":[${'1,'.repeat(20_001)}1]}`, 'more than 20000'],
     ['a byte order mark', `\ufeff${call('eth_chainId')}`, 'Invalid JSON'],
     ['another case', call('ETH_call'), '"ETH_call" (not on the list'],
@@ -244,10 +225,7 @@ describe('refused without a charge and without asking a node', () => {
     Object.assign(world.upstreams, { networks: new Set() });
     const reply = await send(call('eth_call'));
     Object.assign(world.upstreams, { networks: all });
-    expect([reply.status, messageOf(reply)]).toEqual([
-      503,
-      expect.stringContaining('rpc.networks.base-mainnet'),
-    ]);
+    expect([reply.status, messageOf(reply)]).toEqual([503, expect.stringContaining('rpc.networks.base-mainnet')]);
   });
 
   it('an account without money', async () => {

@@ -74,9 +74,7 @@ describe('the OpenAI SDK throws', () => {
 
   it('NotFoundError for a model that nobody has', async () => {
     await expect(say({ model: 'tts-none' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
-    await expect(hear(readFileSync(JFK), { model: 'whisper-none' })).rejects.toBeInstanceOf(
-      OpenAI.NotFoundError,
-    );
+    await expect(hear(readFileSync(JFK), { model: 'whisper-none' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
   it('AuthenticationError, UnprocessableEntityError, RateLimitError and InternalServerError', async () => {

@@ -65,8 +65,7 @@ describe('speech', () => {
     const first = await reader?.read();
     speakOn();
     const others: Uint8Array[] = [];
-    for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
-      others.push(next.value);
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) others.push(next.value);
     expect(Buffer.concat([first?.value ?? Buffer.alloc(0), ...others]).toString()).toBe('spoken words');
     expect([response.headers.get('content-length'), response.headers.get('transfer-encoding')]).toEqual([
       ...[null, 'chunked'],
@@ -91,9 +90,7 @@ describe('speech', () => {
 
   it('is ordered with all that was asked for', async () => {
     const fields = { speed: 1.5, language: 'en', temperature: 0.5, top_p: 0.9, prompt: 'warmly' };
-    await (
-      await speak({ input: 'Hi', model: 'tts-elevenlabs-turbo-v2-5', voice: 'abc123', ...fields })
-    ).text();
+    await (await speak({ input: 'Hi', model: 'tts-elevenlabs-turbo-v2-5', voice: 'abc123', ...fields })).text();
     expect(orders()[0]).toMatchObject({
       ...{ text: 'Hi', voice: 'abc123', format: 'mp3', speed: 1.5, language: 'en' },
       ...{ temperature: 0.5, topP: 0.9, style: 'warmly' },
@@ -129,12 +126,7 @@ describe('refused before any charge:', () => {
     ['nothing but signs', { input: ' …?! —\n' }, 400, 'Input must contain speakable text'],
     ['nothing but emoji', { input: '😀' }, 400, 'Input must contain speakable text'],
     ['a field that nobody knows', { input: 'Hi', pitch: 2 }, 400, 'Invalid request parameters'],
-    [
-      'a format that nobody knows',
-      { input: 'Hi', response_format: 'ogg' },
-      400,
-      'Invalid request parameters',
-    ],
+    ['a format that nobody knows', { input: 'Hi', response_format: 'ogg' }, 400, 'Invalid request parameters'],
     [
       'a format that the model has not',
       { input: 'Hi', model: 'tts-orpheus', response_format: 'mp3' },
@@ -149,12 +141,7 @@ describe('refused before any charge:', () => {
     ['a voice of 513', { input: 'Hi', voice: 'a'.repeat(513) }, 400, 'Invalid request parameters'],
     ['a voice that is a path', { input: 'Hi', voice: '../../v1' }, 400, 'Invalid request parameters'],
     ['a handle that never was', { input: 'Hi', voice: 'vv_1' }, 400, 'Invalid request parameters'],
-    [
-      'a model of another kind',
-      { input: 'Hi', model: 'openai/whisper-large-v3' },
-      400,
-      'Invalid request parameters',
-    ],
+    ['a model of another kind', { input: 'Hi', model: 'openai/whisper-large-v3' }, 400, 'Invalid request parameters'],
     ['a model that nobody has', { input: 'Hi', model: 'tts-none' }, 404, 'Specified model not found'],
     ['a model that is no text', { input: 'Hi', model: 1 }, 400, 'model must be a string'],
   ])('%s', async (_name, body, status, words) => {
@@ -202,25 +189,19 @@ describe('nothing is charged when the service', () => {
     world.script.failure = failure(reason);
     for (const streaming of [false, true]) {
       const response = await speak({ input: 'Hi', streaming });
-      expect([response.status, await response.text()]).toEqual([
-        status,
-        expect.not.stringContaining('internal'),
-      ]);
+      expect([response.status, await response.text()]).toEqual([status, expect.not.stringContaining('internal')]);
     }
     expect([await world.spent(), await world.held()]).toEqual([before, 0]);
   });
 
-  it.each([false, true])(
-    'says nothing at all, or breaks before the first sound (streaming: %s)',
-    async (streaming) => {
-      const before = await world.spent();
-      world.script.chunks = [];
-      expect((await speak({ input: 'Hi', streaming })).status).toBe(502);
-      world.script.breaksWith = failure('lost');
-      expect((await speak({ input: 'Hi', streaming })).status).toBe(502);
-      expect([await world.spent(), await world.held()]).toEqual([before, 0]);
-    },
-  );
+  it.each([false, true])('says nothing at all, or breaks before the first sound (streaming: %s)', async (streaming) => {
+    const before = await world.spent();
+    world.script.chunks = [];
+    expect((await speak({ input: 'Hi', streaming })).status).toBe(502);
+    world.script.breaksWith = failure('lost');
+    expect((await speak({ input: 'Hi', streaming })).status).toBe(502);
+    expect([await world.spent(), await world.held()]).toEqual([before, 0]);
+  });
 
   it('breaks within speech that is sent whole', async () => {
     const before = await world.spent();
@@ -248,9 +229,7 @@ it('a stream that came to its end is paid by then, and not before', async () => 
   await reader?.read();
   expect([await world.spent(), await world.held()]).toEqual([before, 1]);
   while (!(await reader?.read())?.done);
-  expect([await world.spent(), await world.held()]).toEqual([
-    ...[[...before, 'tts-kokoro-tts-mchar 45500'], 0],
-  ]);
+  expect([await world.spent(), await world.held()]).toEqual([...[[...before, 'tts-kokoro-tts-mchar 45500'], 0]]);
 });
 
 describe('a client that goes away', () => {

@@ -154,10 +154,7 @@ function scripted(script: Script, asked: SpeechWorld['asked']): MediaProvider {
   };
 }
 
-async function* said(
-  { chunks, pauseMs, beforeLast, breaksWith }: Script,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+async function* said({ chunks, pauseMs, beforeLast, breaksWith }: Script, signal: AbortSignal): AsyncGenerator<Buffer> {
   for (const chunk of chunks) {
     if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
     if (chunk === chunks.at(-1)) await beforeLast;

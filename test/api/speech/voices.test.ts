@@ -3,12 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
-import {
-  claimCloning,
-  MAX_VOICES,
-  MAX_VOICES_PER_DAY,
-  purgeVoices,
-} from '../../../infra/postgres/clonedVoices.ts';
+import { claimCloning, MAX_VOICES, MAX_VOICES_PER_DAY, purgeVoices } from '../../../infra/postgres/clonedVoices.ts';
 import type { VoiceSample } from '../../../providers/shared/mediaProvider.ts';
 import { ffmpeg, JFK, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
@@ -139,9 +134,7 @@ describe('the bound of a day', () => {
     expect(await limits.limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'RPD' }]);
     await sql.query('update voice_cloning_days set day = day - 1 where account_id = $1', [accountId]);
     expect((await clone({ key })).status).toBe(200);
-    const { rows } = await sql.query('select cloned from voice_cloning_days where account_id = $1', [
-      accountId,
-    ]);
+    const { rows } = await sql.query('select cloned from voice_cloning_days where account_id = $1', [accountId]);
     expect(rows).toEqual([{ cloned: 1 }]);
   });
 

@@ -21,8 +21,7 @@ const choice = (criteria: unknown) => ({
 const score = (criteria: unknown) => ({
   questions: { q: { type: 'score', instructions: 'How?', criteria } },
 });
-const named = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [`o${at}`, null]));
+const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`o${at}`, null]));
 const many = (count: number) => ({
   questions: Object.fromEntries(
     Array.from({ length: count }, (_, at) => [`q${at}`, { type: 'noul', instructions: 'Is it?' }]),
@@ -69,22 +68,12 @@ describe('refused', () => {
     ['no questions', { questions: undefined }, 400, '"path":["questions"]'],
     ['not one question', { questions: {} }, 400, AT_LEAST_ONE],
     ['a list of questions', { questions: [] }, 400, '"path":["questions"]'],
-    [
-      'a question of no type',
-      { questions: { q: { instructions: 'x' } } },
-      400,
-      '"path":["questions","q","type"]',
-    ],
+    ['a question of no type', { questions: { q: { instructions: 'x' } } }, 400, '"path":["questions","q","type"]'],
     ['an unknown type', noul({ type: 'bool' }), 400, '"path":["questions","q","type"]'],
     ['an unknown field of a question', noul({ weight: 1 }), 400, "Unrecognized key(s) in object: 'weight'"],
     ['no instructions', noul({ instructions: undefined }), 400, '"path":["questions","q","instructions"]'],
     ['empty instructions', noul({ instructions: '' }), 400, '"path":["questions","q","instructions"]'],
-    [
-      'an empty list of instructions',
-      noul({ instructions: [] }),
-      400,
-      '"path":["questions","q","instructions"]',
-    ],
+    ['an empty list of instructions', noul({ instructions: [] }), 400, '"path":["questions","q","instructions"]'],
     ['noul with a number as criterion', noul({ criteria: { true: 1 } }), 400, '"criteria","true"'],
     ['noul with a list of criteria', noul({ criteria: [] }), 400, '"path":["questions","q","criteria"]'],
     ['a choice without options', choice(undefined), 400, '"path":["questions","q","criteria"]'],
@@ -95,12 +84,7 @@ describe('refused', () => {
     ['a score of one level', score(['low']), 400, '"path":["questions","q","criteria"]'],
     ['a level that is no text', score(['low', 1]), 400, '"criteria",1'],
     ['levels in a map', score({ 0: 'low', 1: 'high' }), 400, '"path":["questions","q","criteria"]'],
-    [
-      'a state that is too long with its question',
-      { state: 'word '.repeat(31_995) },
-      400,
-      'maximum of 32000 tokens',
-    ],
+    ['a state that is too long with its question', { state: 'word '.repeat(31_995) }, 400, 'maximum of 32000 tokens'],
     ['questions that are too long together', longQuestions(), 400, 'maximum of 64000 tokens'],
     ['a state of a megabyte', { state: 'a'.repeat(1_000_000) }, 400, 'maximum of 32000 tokens'],
     ['a state of letters without sense', { state: senseless(250_000) }, 400, 'maximum of 32000 tokens'],

@@ -54,8 +54,7 @@ export async function startDecisionWorld(): Promise<DecisionWorld> {
       allowPrivateNetwork: true,
       apiKeyEnv: 'CLAUDE_KEY',
     } as const;
-    const secret: Config['secret'] = (name) =>
-      name === 'CLAUDE_KEY' ? anthropic.apiKey : config.secret(name);
+    const secret: Config['secret'] = (name) => (name === 'CLAUDE_KEY' ? anthropic.apiKey : config.secret(name));
     const providers = { ...config.providers, claude };
     return { ...config, secret, providers, models, modelCatalogue: createCatalogue(models) };
   };

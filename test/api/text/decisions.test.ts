@@ -137,12 +137,7 @@ describe('a model that does not tell them', () => {
   const says = (text: string) => ({ content: [{ type: 'text' as const, text }], stopReason: 'end_turn' });
 
   it('is asked ten times, and what it says is counted', async () => {
-    world.anthropic.next = [
-      ...Array(7).fill(says('Yes')),
-      says('no.'),
-      says('**No**'),
-      says('I am not sure'),
-    ];
+    world.anthropic.next = [...Array(7).fill(says('Yes')), says('no.'), says('**No**'), says('I am not sure')];
     const response = await world.decide({ model: 'judge-claude' });
     const { answers, usage } = await decisionOf(response);
     expect(answers.broken).toEqual({ type: 'noul', noul: expect.closeTo(7.5 / 10, 9) });
@@ -171,9 +166,7 @@ describe('a model that does not tell them', () => {
 describe('the simulator', () => {
   it('serves a fresh installation, and its answers come from shared words', async () => {
     const ask = async () =>
-      decisionOf(
-        await world.decide({ model: 'simulator-decision', questions: { team: TEAM, broken: BROKEN } }),
-      );
+      decisionOf(await world.decide({ model: 'simulator-decision', questions: { team: TEAM, broken: BROKEN } }));
     const { model, answers, usage } = await ask();
     expect(model).toBe('simulator-decision');
     // "broken" alone is shared: e to one, to one.
@@ -192,9 +185,7 @@ describe('the simulator', () => {
     const { data } = (await response.json()) as {
       data: { id: string; model_spec: { description?: string } }[];
     };
-    expect(data.find(({ id }) => id === 'simulator-decision')?.model_spec.description).toContain(
-      'asks no model',
-    );
+    expect(data.find(({ id }) => id === 'simulator-decision')?.model_spec.description).toContain('asks no model');
     expect(data.map(({ id }) => id)).toContain('jev-latest');
   });
 });

@@ -43,22 +43,16 @@ async function askedFor(asked: object): Promise<unknown> {
   const response = await world.chat(asked);
   expect(response.status).toBe(200);
   await response.text();
-  const { max_tokens, max_completion_tokens } = (world.second.received.at(-1)?.body ?? {}) as Record<
-    string,
-    unknown
-  >;
+  const { max_tokens, max_completion_tokens } = (world.second.received.at(-1)?.body ?? {}) as Record<string, unknown>;
   return max_tokens ?? max_completion_tokens;
 }
 
-it.each([1, 100, 800, 1_200])(
-  'a prompt of %i words and its answer fit in the context together',
-  async (count) => {
-    const asked = { model: 'gpt-8k', messages: words(count) };
-    const [bound] = await boundsOf(asked);
-    expect(bound && bound.prompt_tokens + bound.completion_tokens).toBe(CONTEXT);
-    expect(await askedFor(asked)).toBe(bound?.completion_tokens);
-  },
-);
+it.each([1, 100, 800, 1_200])('a prompt of %i words and its answer fit in the context together', async (count) => {
+  const asked = { model: 'gpt-8k', messages: words(count) };
+  const [bound] = await boundsOf(asked);
+  expect(bound && bound.prompt_tokens + bound.completion_tokens).toBe(CONTEXT);
+  expect(await askedFor(asked)).toBe(bound?.completion_tokens);
+});
 
 it.each([
   ['gpt-8k', 1_024],

@@ -54,11 +54,7 @@ describe('an encrypted request', () => {
     expect(await response.text()).toContain(CIPHER);
     const [call] = world.stub.received;
     expect(call?.body.messages).toEqual([{ role: 'user', content: CIPHER }]);
-    const {
-      'x-client-pub-key': client,
-      'x-model-pub-key': model,
-      'x-signing-algo': algorithm,
-    } = call?.headers ?? {};
+    const { 'x-client-pub-key': client, 'x-model-pub-key': model, 'x-signing-algo': algorithm } = call?.headers ?? {};
     expect([client, model, algorithm]).toEqual([KEY, 'cd'.repeat(64), 'ecdsa']);
   });
 
@@ -82,10 +78,7 @@ describe('an encrypted request', () => {
     ['model-pub-key', undefined],
   ])('with a wrong %s is refused without naming what was sent', async (name, value) => {
     const { [`x-service-tee-${name}`]: _, ...rest } = HEADERS as Record<string, string>;
-    const response = await ask(
-      {},
-      value === undefined ? rest : { ...rest, [`x-service-tee-${name}`]: value },
-    );
+    const response = await ask({}, value === undefined ? rest : { ...rest, [`x-service-tee-${name}`]: value });
     const body = (await response.json()) as { error: { message: string; type: string } };
     expect([response.status, body.error.type]).toEqual([400, 'invalid_request_error']);
     expect(body.error.message).toContain(`x-service-tee-${name}`);
@@ -98,9 +91,7 @@ describe('an encrypted request', () => {
     [
       'a media part',
       {
-        messages: [
-          { role: 'user', content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,QQ==' } }] },
-        ],
+        messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,QQ==' } }] }],
       },
     ],
   ])('has no use for %s', async (name, more) => {
@@ -119,10 +110,7 @@ describe('a model without encryption', () => {
   it('answers whoever does not ask for it', async () => {
     expect((await ask({ model: 'gpt-stub' }, {})).status).toBe(200);
     expect((await ask({ model: 'gpt-stub', service_parameters: { enable_e2ee: false } })).status).toBe(200);
-    expect(world.stub.received.map(({ headers }) => headers['x-client-pub-key'])).toEqual([
-      undefined,
-      undefined,
-    ]);
+    expect(world.stub.received.map(({ headers }) => headers['x-client-pub-key'])).toEqual([undefined, undefined]);
   });
 });
 

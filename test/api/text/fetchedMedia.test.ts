@@ -45,10 +45,8 @@ const at = (path: string) => `http://127.0.0.1:${site.port}${path}`;
 const picture = (path: string) => ({ type: 'image_url', image_url: { url: at(path) } });
 const letters = (index: number) => ({ type: 'file', file: { file_data: at(`/letters?${index}`) } });
 const says = (...content: object[]) => ({ role: 'user', content });
-const several = <T>(count: number, make: (index: number) => T) =>
-  Array.from({ length: count }, (_, i) => make(i));
-const shown = () =>
-  JSON.stringify(world.stub.received.at(-1)?.body).split(PICTURE.toString('base64')).length - 1;
+const several = <T>(count: number, make: (index: number) => T) => Array.from({ length: count }, (_, i) => make(i));
+const shown = () => JSON.stringify(world.stub.received.at(-1)?.body).split(PICTURE.toString('base64')).length - 1;
 
 async function refusal(messages: object[]): Promise<unknown> {
   const response = await world.chat({ messages });
@@ -81,10 +79,7 @@ describe('a request', () => {
   });
 
   it('has the texts of its documents counted with them', async () => {
-    const messages = [
-      ...several(4, () => says(picture('/large'))),
-      ...several(2, (index) => says(letters(index))),
-    ];
+    const messages = [...several(4, () => says(picture('/large'))), ...several(2, (index) => says(letters(index)))];
     expect(await refusal(messages)).toContain('at most 100 MB of media in a request');
   });
 });

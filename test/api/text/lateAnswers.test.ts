@@ -30,10 +30,7 @@ it('a whole answer in time is billed, and one that comes after the 504 is not', 
   const before = await bills();
   world.stub.next = [{ delayMs: DEADLINE_MS + 300 }];
   const late = await world.chat({});
-  expect([late.status, await late.json()]).toEqual([
-    504,
-    expect.objectContaining({ error: expect.anything() }),
-  ]);
+  expect([late.status, await late.json()]).toEqual([504, expect.objectContaining({ error: expect.anything() })]);
   await sleep(DEADLINE_MS + 300);
   await world.settled();
   expect(await bills()).toBe(before);

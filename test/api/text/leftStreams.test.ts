@@ -71,10 +71,7 @@ async function entryCount(): Promise<number> {
 }
 
 /** Reads the beginning of a stream until `enough`, and leaves. Answers what came. */
-async function leaveAfter(
-  body: object,
-  enough: (text: string) => boolean | Promise<boolean>,
-): Promise<string> {
+async function leaveAfter(body: object, enough: (text: string) => boolean | Promise<boolean>): Promise<string> {
   const away = new AbortController();
   const response = await world.chat({ stream: true, ...body }, { signal: away.signal });
   expect(response.status).toBe(200);
@@ -242,11 +239,7 @@ describe('of a model that reasons and does not show it, a client that leaves', (
 
   it.each<[string, ChatScript, object]>([
     ['whose answer has <think> in it', { tokens: ['<think>', ' 42'], hang: 2 }, { model: 'racer' }],
-    [
-      'whose service shows a summary only',
-      { tokens: [' 42', '.'], hang: 3, reasoning: [' hm'] },
-      { model: 'summing' },
-    ],
+    ['whose service shows a summary only', { tokens: [' 42', '.'], hang: 3, reasoning: [' hm'] }, { model: 'summing' }],
     [
       'whose service hides it and was asked for the effort none',
       { raw, pauseMs: 1_000 },

@@ -75,10 +75,7 @@ describe('a picture that is sent as a file', () => {
 
   it.each(claims)('claimed as %s is refused for a model that sees nothing, as any other', async (type) => {
     const before = world.stub.received.length;
-    const [file, picture] = [
-      await ask(part(type), { model: 'gpt-plain' }),
-      await ask(SEEN, { model: 'gpt-plain' }),
-    ];
+    const [file, picture] = [await ask(part(type), { model: 'gpt-plain' }), await ask(SEEN, { model: 'gpt-plain' })];
     expect([file.status, await file.json()]).toEqual([picture.status, await picture.json()]);
     expect([file.status, world.stub.received.length]).toEqual([400, before]);
   });

@@ -76,11 +76,7 @@ async function promptBound(part: object, model: string): Promise<number> {
 describe('a prompt with media is paid as its service counts it, to the nano', () => {
   it.each<[string, () => object, number]>([
     ['a still video of 30 minutes', () => video('still.mp4', 'color=s=64x64:r=1:d=1800'), 464_400],
-    [
-      'a film of 5 minutes with a picture a second',
-      () => video('slides.mp4', 'testsrc2=s=320x240:r=1:d=300'),
-      77_400,
-    ],
+    ['a film of 5 minutes with a picture a second', () => video('slides.mp4', 'testsrc2=s=320x240:r=1:d=300'), 77_400],
     ['a thin recording of 30 minutes', () => sound(1_800, 'mp3', '-b:a', '8k'), 57_600],
     ['a large picture', () => picture(4_032, 3_024), 16_384],
   ])('%s', async (_name, make, promptTokens) => {
@@ -103,9 +99,7 @@ describe('what is held for media', () => {
     ];
     expect(dear - cheap).toBe(2_000 - 85);
     const part = sound(60, 'wav');
-    expect((await promptBound(part, 'gpt-media')) - (await promptBound(part, 'gpt-frugal'))).toBe(
-      61 * (50 - 10),
-    );
+    expect((await promptBound(part, 'gpt-media')) - (await promptBound(part, 'gpt-frugal'))).toBe(61 * (50 - 10));
   });
 
   it.each(['wav', 'mp3', 'ogg', 'flac', 'm4a', 'aac', 'aiff'])('is counted for %s', async (format) => {

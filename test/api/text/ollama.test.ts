@@ -71,8 +71,7 @@ function post(path: string, body: object, secret = key): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   return api.call(path, { method: 'POST', key: secret, headers, body: JSON.stringify(body) });
 }
-const chat = (model: string, more: object = {}) =>
-  post('/chat/completions', { model, messages: USER, ...more });
+const chat = (model: string, more: object = {}) => post('/chat/completions', { model, messages: USER, ...more });
 
 interface Listed {
   id: string;
@@ -151,10 +150,7 @@ describe('a chat', () => {
   it.each([
     ['llama3.2', 'llama3.2:latest'],
     ['qwen3:8b', 'qwen3:8b'],
-    [
-      'hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M',
-      'hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M',
-    ],
+    ['hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M', 'hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M'],
     ['llama3.2:latest:include_service_system_prompt=false', 'llama3.2:latest'],
     ['llama3.2:include_service_system_prompt=false', 'llama3.2:latest'],
     [

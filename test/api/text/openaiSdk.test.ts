@@ -74,9 +74,7 @@ describe('the OpenAI SDK', () => {
     const order = { model: 'local-lexical-embedding', input: ['one two', 'three'] };
     const asked = await client.embeddings.create(order);
     const floats = await client.embeddings.create({ ...order, encoding_format: 'float' });
-    expect(asked.data.map(({ embedding }) => embedding)).toEqual(
-      floats.data.map(({ embedding }) => embedding),
-    );
+    expect(asked.data.map(({ embedding }) => embedding)).toEqual(floats.data.map(({ embedding }) => embedding));
     expect(asked.data[0]?.embedding).toHaveLength(512);
   });
 

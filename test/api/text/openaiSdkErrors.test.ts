@@ -152,16 +152,13 @@ describe('the SDK by itself', () => {
     return { seen, client: clientOf({ maxRetries: 2, fetch: hurried }) };
   }
 
-  it.each([false, true])(
-    'comes back after a 429 when it may, and is answered (stream: %s)',
-    async (stream) => {
-      world.stub.next = [told(429, { 'retry-after': '1' })];
-      const { response } = await ask(clientOf({ maxRetries: 1 }), { stream }).withResponse();
-      expect(response.status).toBe(200);
-      expect(world.stub.received).toHaveLength(2);
-      await world.settled();
-    },
-  );
+  it.each([false, true])('comes back after a 429 when it may, and is answered (stream: %s)', async (stream) => {
+    world.stub.next = [told(429, { 'retry-after': '1' })];
+    const { response } = await ask(clientOf({ maxRetries: 1 }), { stream }).withResponse();
+    expect(response.status).toBe(200);
+    expect(world.stub.received).toHaveLength(2);
+    await world.settled();
+  });
 
   it.each([
     ['500', told(500), [500, null]],
@@ -188,15 +185,12 @@ describe('the SDK by itself', () => {
     ['400', { body: { temperature: 3 } }],
     ['404', { body: { model: 'nobody' } }],
     ['422', { script: told(400, {}, { code: 'content_policy_violation' }) }],
-  ])(
-    'does not try again after %s',
-    async (status, { body, script }: { body?: object; script?: ChatScript }) => {
-      const { seen, client } = impatient();
-      world.stub.next = script ? [script] : [];
-      await expect(ask(client, body)).rejects.toMatchObject({ status: Number(status) });
-      expect(seen).toHaveLength(1);
-    },
-  );
+  ])('does not try again after %s', async (status, { body, script }: { body?: object; script?: ChatScript }) => {
+    const { seen, client } = impatient();
+    world.stub.next = script ? [script] : [];
+    await expect(ask(client, body)).rejects.toMatchObject({ status: Number(status) });
+    expect(seen).toHaveLength(1);
+  });
 
   it('gives up after the retries that it was allowed, with the last error', async () => {
     const { seen, client } = impatient();

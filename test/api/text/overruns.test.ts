@@ -19,27 +19,23 @@ afterAll(async () => {
 });
 
 async function spentBy(act: () => Promise<unknown>): Promise<bigint> {
-  const funds = async () =>
-    (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
+  const funds = async () => (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
   const before = await funds();
   await act();
   await world.settled();
   return before - (await funds());
 }
 
-it.each([false, true])(
-  'is paid what the service tells, and the client is told so (stream: %s)',
-  async (stream) => {
-    let told: { cost: { usd: number } } | undefined;
-    const spent = await spentBy(async () => {
-      world.stub.next.push({ usage: USAGE });
-      const text = await (await world.chat({ max_tokens: 10, stream })).text();
-      const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: {'));
-      told = JSON.parse(stream ? (frames.at(-1) ?? '').slice('data: '.length) : text);
-    });
-    expect([spent, BigInt(Math.round((told?.cost.usd ?? 0) * 1e9))]).toEqual([COST, COST]);
-  },
-);
+it.each([false, true])('is paid what the service tells, and the client is told so (stream: %s)', async (stream) => {
+  let told: { cost: { usd: number } } | undefined;
+  const spent = await spentBy(async () => {
+    world.stub.next.push({ usage: USAGE });
+    const text = await (await world.chat({ max_tokens: 10, stream })).text();
+    const frames = text.split('\n\n').filter((frame) => frame.startsWith('data: {'));
+    told = JSON.parse(stream ? (frames.at(-1) ?? '').slice('data: '.length) : text);
+  });
+  expect([spent, BigInt(Math.round((told?.cost.usd ?? 0) * 1e9))]).toEqual([COST, COST]);
+});
 
 it('is paid the hold at most where the client left, which is logged and counted', async () => {
   const usdOf = async () =>

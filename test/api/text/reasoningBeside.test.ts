@@ -24,8 +24,7 @@ async function ask(more: object, headers: Record<string, string> = {}) {
   return (await response.json()) as { id: string; bounds: [{ cost: { usd: number } }] };
 }
 
-const bound = async (more: object) =>
-  (await ask(more, { 'x-service-dry-run': 'true' })).bounds[0].cost.usd * 1e9;
+const bound = async (more: object) => (await ask(more, { 'x-service-dry-run': 'true' })).bounds[0].cost.usd * 1e9;
 
 it('an answer of ten tokens after 8,000 of reasoning is paid in full', async () => {
   const usage = {

@@ -33,9 +33,7 @@ beforeAll(async () => {
   const spec = { name: 'House', availableContextTokens: 100_000, pricing: { input: price, output: price } };
   const configuration = {
     providers: { llm: { kind: 'openai', baseUrl: stub.baseUrl, allowPrivateNetwork: true } },
-    models: [
-      { id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec },
-    ],
+    models: [{ id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec }],
   };
   await writeFile(file, JSON.stringify(configuration));
   // A slow machine has a third of it to settle the stream.

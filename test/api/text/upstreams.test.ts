@@ -184,25 +184,19 @@ const BOTH = [
 ];
 
 describe('an upstream', () => {
-  it.each(BOTH)(
-    'that $name (stream: $stream) is answered with $status',
-    async ({ script, stream, ...expected }) => {
-      await heal();
-      world.stub.next = [script];
-      const response = await world.chat({ stream });
-      const text = await response.text();
-      expect([response.status, text]).toEqual([
-        expected.status,
-        expect.stringContaining(expected.says ?? ''),
-      ]);
-      if (expected.retryAfter) expect(response.headers.get('retry-after')).toBe(expected.retryAfter);
-      const { error: words, customMessage, ...rest } = response.status === 200 ? {} : JSON.parse(text);
-      if (response.status !== 200) expect([typeof words, rest]).toEqual(['string', {}]);
-      expect(customMessage).toBe(response.status === 429 ? words : undefined);
-      expect(text).not.toContain('stub-key');
-      await expectBill(/"id":"(chatcmpl-[0-9a-f]+)"/.exec(text)?.[1], expected.billed);
-    },
-  );
+  it.each(BOTH)('that $name (stream: $stream) is answered with $status', async ({ script, stream, ...expected }) => {
+    await heal();
+    world.stub.next = [script];
+    const response = await world.chat({ stream });
+    const text = await response.text();
+    expect([response.status, text]).toEqual([expected.status, expect.stringContaining(expected.says ?? '')]);
+    if (expected.retryAfter) expect(response.headers.get('retry-after')).toBe(expected.retryAfter);
+    const { error: words, customMessage, ...rest } = response.status === 200 ? {} : JSON.parse(text);
+    if (response.status !== 200) expect([typeof words, rest]).toEqual(['string', {}]);
+    expect(customMessage).toBe(response.status === 429 ? words : undefined);
+    expect(text).not.toContain('stub-key');
+    await expectBill(/"id":"(chatcmpl-[0-9a-f]+)"/.exec(text)?.[1], expected.billed);
+  });
 
   it('has at least forty ways to behave', () => {
     expect(BOTH.length).toBeGreaterThanOrEqual(40);
@@ -218,24 +212,21 @@ describe('a fallback', () => {
     ['is overloaded', error(503), false],
     ['answers with a page', HTML, true],
     ['loses the reply', { lost: 'accepted' } as const, false],
-  ])(
-    'answers when the first model %s (%j, stream: %s), and is billed alone',
-    async (_name, script, stream) => {
-      await heal();
-      world.stub.next = [script];
-      world.second.next = [{ ...WORDS, ...usage(7, 5) }];
-      const response = await world.chat({ ...FALLBACKS, stream });
-      const text = await response.text();
-      expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'gpt-second']);
-      expect(text).toContain('"model":"gpt-second"');
-      await world.settled();
-      const { rows } = await world.api.opened.dependencies.core.sql.query(
-        'select sku, prompt_tokens from usage_entries where account_id = $1 order by id desc limit 1',
-        [world.accountId],
-      );
-      expect(rows).toEqual([{ sku: 'gpt-second-llm-mtoken', prompt_tokens: '7' }]);
-    },
-  );
+  ])('answers when the first model %s (%j, stream: %s), and is billed alone', async (_name, script, stream) => {
+    await heal();
+    world.stub.next = [script];
+    world.second.next = [{ ...WORDS, ...usage(7, 5) }];
+    const response = await world.chat({ ...FALLBACKS, stream });
+    const text = await response.text();
+    expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'gpt-second']);
+    expect(text).toContain('"model":"gpt-second"');
+    await world.settled();
+    const { rows } = await world.api.opened.dependencies.core.sql.query(
+      'select sku, prompt_tokens from usage_entries where account_id = $1 order by id desc limit 1',
+      [world.accountId],
+    );
+    expect(rows).toEqual([{ sku: 'gpt-second-llm-mtoken', prompt_tokens: '7' }]);
+  });
 
   it('is not asked when the request itself is at fault', async () => {
     await heal();
@@ -258,8 +249,7 @@ describe('a fallback', () => {
 
 it('a service that counts more than could be held is paid as far as funds reach, and the client is told that', async () => {
   await heal();
-  const funds = async () =>
-    (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
+  const funds = async () => (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
   const before = await funds();
   // 90,000 USD at 1 USD per million.
   world.stub.next = [{ ...WORDS, ...usage(90_000_000_000, 5) }];

@@ -134,9 +134,7 @@ describe('paying', () => {
   it('it is told by every route that takes wallets, whatever the answer is', async () => {
     const wallet = await world.wallet(TEN_USD);
     for (const { method, path } of ROUTES.filter(({ access }) => isForWallets(access))) {
-      const filled = path
-        .replace('{walletAddress}', wallet.account.address)
-        .replaceAll(/\{\w+\}/g, randomUUID());
+      const filled = path.replace('{walletAddress}', wallet.account.address).replaceAll(/\{\w+\}/g, randomUUID());
       const headers = { 'sign-in-with-x': await wallet.header(), 'content-type': 'application/json' };
       const body = method === 'GET' ? null : '{}';
       const response = await world.api.call(filled, { method, headers, body });
@@ -166,9 +164,7 @@ it('jobs of a wallet are its own: listed, shown and told to it, and to no other 
   expect([story.status, story.headers.get('x-balance-remaining')]).toEqual([200, '9.95']);
   await story.body?.cancel();
   expect(await (await call(other, '/jobs')).json()).toMatchObject({ data: [] });
-  expect((await call(other, `/jobs/${queueId}`)).status).toBe(
-    (await call(other, `/jobs/${randomUUID()}`)).status,
-  );
+  expect((await call(other, `/jobs/${queueId}`)).status).toBe((await call(other, `/jobs/${randomUUID()}`)).status);
 });
 
 describe('without funds', () => {

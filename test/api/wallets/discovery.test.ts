@@ -113,9 +113,7 @@ it('networks are asked once for many strangers; Base stands first, and one that 
     });
   const away = network('eip155:1', () => Promise.reject(new Error('away')));
   const names = [SOLANA_MAINNET, 'eip155:84532', BASE_MAINNET];
-  const offers = createPaymentOffers(
-    new Map([away, ...names.map(offering)].map((each) => [each.network, each])),
-  );
+  const offers = createPaymentOffers(new Map([away, ...names.map(offering)].map((each) => [each.network, each])));
   const told = await Promise.all(Array.from({ length: 100 }, () => offers.of('5000000')));
   expect(told[99]?.map(({ network }) => network)).toEqual([BASE_MAINNET, 'eip155:84532', SOLANA_MAINNET]);
   expect(asked).toBe(3);

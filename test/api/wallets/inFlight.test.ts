@@ -62,37 +62,32 @@ async function call(turn: number, path: string, wallet: TestWallet): Promise<Res
   return await api.call(path, { method: 'POST', headers });
 }
 
-it.each(['/test/wait', '/test/stream'])(
-  'a sixth call beside five of %s is refused in every process',
-  async (path) => {
-    const [wallet, other] = [await newWallet(apis[0] as TestApi), await newWallet(apis[0] as TestApi)];
-    const calls = Array.from({ length: 5 }, (_, turn) => call(turn, path, wallet));
-    await expect.poll(() => waiting).toBe(5);
-    for (const turn of [0, 1]) {
-      const refused = await call(turn, path, wallet);
-      expect(refused.status).toBe(429);
-      expect(refused.headers.get('retry-after')).toBe('1');
-      expect(await refused.json()).toEqual({
-        error: 'Too many concurrent requests',
-        code: 'X402_CONCURRENCY_LIMIT',
-      });
-    }
-    const others = call(0, path, other);
-    await expect.poll(() => waiting).toBe(6);
-    gate.open();
-    for (const answered of [...calls, others]) {
-      const response = await answered;
-      expect(response.status).toBe(200);
-      await response.text();
-    }
-    // What was answered is over: the next five are in, one after the other and all at once.
-    await expect
-      .poll(async () =>
-        (await Promise.all([0, 1, 2, 3, 4].map((turn) => call(turn, path, wallet)))).map((r) => r.status),
-      )
-      .toEqual([200, 200, 200, 200, 200]);
-  },
-);
+it.each(['/test/wait', '/test/stream'])('a sixth call beside five of %s is refused in every process', async (path) => {
+  const [wallet, other] = [await newWallet(apis[0] as TestApi), await newWallet(apis[0] as TestApi)];
+  const calls = Array.from({ length: 5 }, (_, turn) => call(turn, path, wallet));
+  await expect.poll(() => waiting).toBe(5);
+  for (const turn of [0, 1]) {
+    const refused = await call(turn, path, wallet);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual({
+      error: 'Too many concurrent requests',
+      code: 'X402_CONCURRENCY_LIMIT',
+    });
+  }
+  const others = call(0, path, other);
+  await expect.poll(() => waiting).toBe(6);
+  gate.open();
+  for (const answered of [...calls, others]) {
+    const response = await answered;
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+  // What was answered is over: the next five are in, one after the other and all at once.
+  await expect
+    .poll(async () => (await Promise.all([0, 1, 2, 3, 4].map((turn) => call(turn, path, wallet)))).map((r) => r.status))
+    .toEqual([200, 200, 200, 200, 200]);
+});
 
 it('whoever goes away makes room', async () => {
   const wallet = await newWallet(apis[0] as TestApi);

@@ -28,9 +28,7 @@ export interface WalletWorld extends TextWorld {
   chatAs(wallet: TestWallet, body?: object, headers?: Record<string, string>): Promise<Response>;
 }
 
-export async function startWalletWorld(
-  more: (config: Config) => Config = (config) => config,
-): Promise<WalletWorld> {
+export async function startWalletWorld(more: (config: Config) => Config = (config) => config): Promise<WalletWorld> {
   const world = await startTextWorld(more);
   const { sql } = world.api.opened.dependencies.core;
   welcomeWallets(world.api);
@@ -63,11 +61,7 @@ export function welcomeWallets({ opened, origin }: TestApi): void {
 }
 
 /** `chain`: its funds are those of a contract at its address there. */
-export async function newWallet(
-  { opened, origin }: TestApi,
-  nanoUsd = 0n,
-  chain?: string,
-): Promise<TestWallet> {
+export async function newWallet({ opened, origin }: TestApi, nanoUsd = 0n, chain?: string): Promise<TestWallet> {
   const { sql } = opened.dependencies.core;
   const account = privateKeyToAccount(generatePrivateKey());
   const ofKey = toWallet(account.address);

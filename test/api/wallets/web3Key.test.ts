@@ -53,10 +53,11 @@ it('a wallet without an account gets a key; what the wallet spends is what the k
     { actor: wallet.account.address.toLowerCase(), action: 'key.create', targetId: made.body.data.id },
   ]);
   const { accountId } = wallet;
-  await world.api.opened.dependencies.core.sql.query(
-    `select * from ledger_post($1, 'grant', $2, 'usd', $3, '{}')`,
-    [`grant ${accountId}`, accountId, 10n ** 10n],
-  );
+  await world.api.opened.dependencies.core.sql.query(`select * from ledger_post($1, 'grant', $2, 'usd', $3, '{}')`, [
+    `grant ${accountId}`,
+    accountId,
+    10n ** 10n,
+  ]);
   expect((await world.chatAs(wallet)).status).toBe(200);
   const history = await read<{ data: object[] }>(await world.api.call('/billing/usage-history', { key }));
   expect(history.data.length).toBeGreaterThan(0);
@@ -124,10 +125,7 @@ it('what is wrong is named', async () => {
   const cases: [object, string][] = [
     [{ ...good, address: '0x1234' }, 'The wallet address is not valid'],
     [{ ...good, address: other.account.address }, 'The signature is not of this wallet over this token'],
-    [
-      { ...good, signature: `${good.signature.slice(0, -2)}00` },
-      'The signature is not of this wallet over this token',
-    ],
+    [{ ...good, signature: `${good.signature.slice(0, -2)}00` }, 'The signature is not of this wallet over this token'],
     [{ ...good, token: 'nothing' }, 'The token is malformed'],
     [await signedToken(wallet, later), changed],
     [await signedToken(wallet, elsewhere), changed],
@@ -149,9 +147,7 @@ it('what a wallet signs says in words what it does, for which domain and for how
   const { publicUrl } = world.api.opened.dependencies.core.config;
   const { host } = new URL(publicUrl);
   expect(token.split('\n')[0]).toBe(`${host} wants you to create an API key with your wallet.`);
-  expect(token).toContain(
-    "This creates an API key, ADMIN or INFERENCE, that can spend this wallet's credit.",
-  );
+  expect(token).toContain("This creates an API key, ADMIN or INFERENCE, that can spend this wallet's credit.");
   const time = (label: string) => Date.parse(new RegExp(`${label}: (.*)`).exec(token)?.[1] ?? '');
   expect(time('Expiration Time') - time('Issued At')).toBe(15 * 60_000);
   expect(await newToken('?apiKeyType=ADMIN')).toContain('an API key of type ADMIN that can spend');

@@ -76,8 +76,7 @@ describe('a facilitator', () => {
       const payer = told.signed.payer.address.toLowerCase();
       const { sql } = api.opened.dependencies.core;
       const stateOf = async () =>
-        (await sql.query<{ state: string }>('select state from top_ups where payer = $1', [payer])).rows[0]
-          ?.state;
+        (await sql.query<{ state: string }>('select state from top_ups where payer = $1', [payer])).rows[0]?.state;
       await expect.poll(stateOf).not.toBe('settling');
     }
     const ends = lied.map(({ signed }) => Number(signed.authorization.validBefore));

@@ -11,11 +11,7 @@ import { encode, PAYMENT_HEADERS, paidConfig, paidEnvironment } from '../../paym
 import { changed, flatTable, type Row, secondTable } from '../../providers/payments/evm/mutationTable.ts';
 import { PAYEE, payloadOf, signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { BENDS } from '../../providers/payments/solana/bends.ts';
-import {
-  createSolanaWorld,
-  transactionText,
-  type World,
-} from '../../providers/payments/solana/solanaWorld.ts';
+import { createSolanaWorld, transactionText, type World } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 vi.setConfig({ testTimeout: 180_000 });

@@ -13,12 +13,7 @@ import {
   signInOf,
   takingSignIns,
 } from '../../harness/signIns.ts';
-import {
-  NETWORK,
-  type ScriptedNetwork,
-  scriptedNetwork,
-  somePayment,
-} from '../../payments/scriptedNetwork.ts';
+import { NETWORK, type ScriptedNetwork, scriptedNetwork, somePayment } from '../../payments/scriptedNetwork.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 const PATH = '/x402/top-up';

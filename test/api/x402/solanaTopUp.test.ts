@@ -2,25 +2,14 @@
 import { sign } from 'node:crypto';
 import { type PaymentRequired, wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import {
-  balanceBody,
-  creditedBody,
-  failedBody,
-  offerBody,
-  transactionsBody,
-} from '../../../api/x402/schema.ts';
+import { balanceBody, creditedBody, failedBody, offerBody, transactionsBody } from '../../../api/x402/schema.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import type { SolanaNode } from '../../chains/solana/solanaNode.ts';
 import { createWorld, type Spawned, spawnWorker } from '../../harness/services.ts';
 import { challengedSignIn } from '../../payments/challengedSignIn.ts';
 import { asRepeated, decode, encode, PAYMENT_HEADERS, paidEnvironment } from '../../payments/paidWorld.ts';
 import { builtByLibraries } from '../../providers/payments/solana/libraryPayment.ts';
-import {
-  createSolanaWorld,
-  type Key,
-  newKey,
-  type World,
-} from '../../providers/payments/solana/solanaWorld.ts';
+import { createSolanaWorld, type Key, newKey, type World } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -169,8 +158,7 @@ it('a payment presented by many at once, to two APIs, moves once and is credited
 
 it('a payment that the nodes cannot be asked about, or disagree about, is not taken', async () => {
   const header = await signedHeader(await newPayer(20n));
-  const rowsOf = async () =>
-    (await apis[0].opened.dependencies.core.sql.query('select from top_ups')).rowCount;
+  const rowsOf = async () => (await apis[0].opened.dependencies.core.sql.query('select from top_ups')).rowCount;
   const before = await rowsOf();
   const [first, second] = world.nodes as [SolanaNode, SolanaNode];
   second.disturb = (_body, response) => {

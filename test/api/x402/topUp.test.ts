@@ -35,13 +35,7 @@ import {
   paidEnvironment,
 } from '../../payments/paidWorld.ts';
 import { scriptedNetwork, somePayment } from '../../payments/scriptedNetwork.ts';
-import {
-  DOLLAR,
-  PAYEE,
-  type Signed,
-  settingsOn,
-  signedOn,
-} from '../../providers/payments/evm/signedPayments.ts';
+import { DOLLAR, PAYEE, type Signed, settingsOn, signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 let chain: EvmChain;
@@ -165,8 +159,7 @@ describe('POST /x402/top-up', () => {
     const { sql } = apis[0].opened.dependencies.core;
     const network = 'eip155:31337';
     const [one, two] = [somePayment({ network }), somePayment({ network })];
-    for (const payment of [one, two])
-      await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
+    for (const payment of [one, two]) await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
     const reserve = (payment: SignedPayment, fee: bigint) =>
       reserveFee(sql, { paymentId: paymentIdOf(payment), network, fee, budget: 100n });
     expect(await reserve(one, 60n)).toBe(true);
@@ -198,9 +191,7 @@ describe('POST /x402/top-up', () => {
       const payment = somePayment({ payer, network: chain.network });
       const paymentId = paymentIdOf(payment);
       await recordTopUp(sql, { payment, decimals: 6, requestId: '0'.repeat(32) });
-      await sql.query('update top_ups set fee_reserved = 1, fee_day = current_date where id = $1', [
-        paymentId,
-      ]);
+      await sql.query('update top_ups set fee_reserved = 1, fee_day = current_date where id = $1', [paymentId]);
       await endTopUp(sql, { paymentId, state: 'failed', reason: 'reverted' });
     }
     const refused = await pay(signed);
@@ -245,10 +236,9 @@ describe('POST /x402/top-up', () => {
       error: 'PAYMENT_VERIFICATION_FAILED',
       message: expect.any(String),
     });
-    const { rows } = await apis[0].opened.dependencies.core.sql.query(
-      'select from top_ups where payer = $1',
-      [payer.address.toLowerCase()],
-    );
+    const { rows } = await apis[0].opened.dependencies.core.sql.query('select from top_ups where payer = $1', [
+      payer.address.toLowerCase(),
+    ]);
     expect(rows.length).toBe(0);
   });
 
@@ -369,9 +359,7 @@ describe(`one authorization posted ${POSTS} times in parallel`, () => {
   it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
     const { sql } = apis[0].opened.dependencies.core;
     expect(await checkLedger(sql)).toEqual([]);
-    const { rows } = await sql.query<{ units: string }>(
-      'select sum(credited_units)::text as units from top_ups',
-    );
+    const { rows } = await sql.query<{ units: string }>('select sum(credited_units)::text as units from top_ups');
     expect(BigInt(rows[0]?.units ?? 0)).toBe(await chain.balanceOf(PAYEE));
   });
 });

@@ -4,13 +4,7 @@ import { balanceBody, transactionsBody } from '../../../api/x402/schema.ts';
 import { toWallet } from '../../../domain/wallets.ts';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { creditTopUp, paymentIdOf, recordTopUp } from '../../../infra/postgres/topUps.ts';
-import {
-  newEvmWallet,
-  newSolanaWallet,
-  type SigningWallet,
-  signInOf,
-  takingSignIns,
-} from '../../harness/signIns.ts';
+import { newEvmWallet, newSolanaWallet, type SigningWallet, signInOf, takingSignIns } from '../../harness/signIns.ts';
 import { NETWORK, scriptedNetwork, somePayment } from '../../payments/scriptedNetwork.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
@@ -139,10 +133,7 @@ describe('the transactions of a wallet', () => {
     expect(walked).toEqual(transactions);
   });
 
-  it.each(['limit=0', 'limit=101', 'limit=1e1', 'offset=-1', 'offset=x', 'page=2'])(
-    'refuse %s',
-    async (query) => {
-      expect((await ask(`/transactions/${WALLET}?${query}`, wallet)).status).toBe(400);
-    },
-  );
+  it.each(['limit=0', 'limit=101', 'limit=1e1', 'offset=-1', 'offset=x', 'page=2'])('refuse %s', async (query) => {
+    expect((await ask(`/transactions/${WALLET}?${query}`, wallet)).status).toBe(400);
+  });
 });

@@ -35,8 +35,7 @@ export function textAt(params: Params, index: number): string {
 
 export function optionsAt(params: Params, index: number): Record<string, unknown> {
   const given = params[index] ?? {};
-  if (typeof given !== 'object' || Array.isArray(given))
-    throw invalidParams('Invalid params: expected struct');
+  if (typeof given !== 'object' || Array.isArray(given)) throw invalidParams('Invalid params: expected struct');
   return given as Record<string, unknown>;
 }
 

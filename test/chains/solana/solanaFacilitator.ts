@@ -28,10 +28,7 @@ export interface SolanaFacilitator {
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-export async function startSolanaFacilitator(
-  chain: SolanaChain,
-  key: SignsForFees,
-): Promise<SolanaFacilitator> {
+export async function startSolanaFacilitator(chain: SolanaChain, key: SignsForFees): Promise<SolanaFacilitator> {
   const server = createServer((request, response) => {
     serve(facilitator, request, response).catch(() => response.destroy());
   });

@@ -2,11 +2,7 @@
 import { type Address, getBase58Decoder } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { LiteSVM } from 'litesvm';
-import {
-  FailedTransactionMetadata,
-  type TransactionFault,
-  type TransactionMetadata,
-} from './solanaErrors.ts';
+import { FailedTransactionMetadata, type TransactionFault, type TransactionMetadata } from './solanaErrors.ts';
 
 export const TOKEN_2022_PROGRAM_ADDRESS = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 

@@ -81,13 +81,8 @@ test('the Solana web client reads, and a signed transfer is executed once', asyn
     .send();
   expect(found?.transaction[0]).toBe(wire);
   expect(found?.meta?.fee).toBe(5_000n);
-  expect(found?.meta?.preTokenBalances?.map((each) => each.uiTokenAmount.amount).sort()).toEqual([
-    '0',
-    '20000000',
-  ]);
-  expect(found?.meta?.postTokenBalances?.find((each) => each.owner === receiver)?.uiTokenAmount.amount).toBe(
-    '5000000',
-  );
+  expect(found?.meta?.preTokenBalances?.map((each) => each.uiTokenAmount.amount).sort()).toEqual(['0', '20000000']);
+  expect(found?.meta?.postTokenBalances?.find((each) => each.owner === receiver)?.uiTokenAmount.amount).toBe('5000000');
   const [newest] = await rpc.getSignaturesForAddress(source, { commitment: 'confirmed' }).send();
   expect(newest?.signature).toBe(signature);
 });
@@ -133,9 +128,7 @@ test('a forged signature, an unknown method and a broken body get the errors of 
   const bytes = Buffer.from(getBase64EncodedWireTransaction(await transfer(1n)), 'base64');
   bytes[20] = (bytes[20] ?? 0) ^ 1;
   const post = async (body: string) =>
-    await (
-      await fetch(node.url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-    ).json();
+    await (await fetch(node.url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })).json();
   const call = {
     jsonrpc: '2.0',
     id: 7,

@@ -90,8 +90,7 @@ function parse(body: string): unknown {
 }
 
 function answerTo(chain: SolanaChain, node: SolanaNode, given: unknown): object {
-  if (given === undefined)
-    return { jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' }, id: null };
+  if (given === undefined) return { jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' }, id: null };
   const { id = null, method, params = [] } = (given ?? {}) as Record<string, unknown>;
   if (typeof method !== 'string') {
     return { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request' }, id };

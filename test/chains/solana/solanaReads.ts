@@ -79,8 +79,7 @@ export const READS: Readonly<Record<string, RpcMethod>> = {
 function blockTime(chain: SolanaChain, params: Params): number | null {
   const slot = params[0];
   if (typeof slot !== 'number') throw invalidParams('Invalid params: expected u64');
-  if (BigInt(slot) > chain.slot('processed'))
-    throw new RpcFault(-32004, `Block not available for slot ${slot}`);
+  if (BigInt(slot) > chain.slot('processed')) throw new RpcFault(-32004, `Block not available for slot ${slot}`);
   return chain.timeOf(BigInt(slot));
 }
 

@@ -118,8 +118,7 @@ function refusedEarly(
 ): TransactionFault | undefined {
   const { lifetimeToken } = submission.message;
   const isReplaced = options.replaceRecentBlockhash === true;
-  if (!isReplaced && !chain.isBlockhashValid(lifetimeToken, commitmentOf(options)))
-    return 'BlockhashNotFound';
+  if (!isReplaced && !chain.isBlockhashValid(lifetimeToken, commitmentOf(options))) return 'BlockhashNotFound';
   return chain.wasProcessed(submission) ? 'AlreadyProcessed' : undefined;
 }
 

@@ -75,10 +75,7 @@ export async function createTestUsd(
       const input = { payer: issuer, owner, mint: mint.address, ata: token, tokenProgram: program };
       await runInstructions(chain, issuer, [
         await getCreateAssociatedTokenIdempotentInstructionAsync(input),
-        getMintToInstruction(
-          { mint: mint.address, token, mintAuthority: issuer, amount },
-          { programAddress: program },
-        ),
+        getMintToInstruction({ mint: mint.address, token, mintAuthority: issuer, amount }, { programAddress: program }),
       ]);
       return token;
     },
@@ -107,10 +104,7 @@ async function runInstructions(
     createTransactionMessage({ version: 0 }),
     (empty) => setTransactionMessageFeePayerSigner(feePayer, empty),
     (unfit) =>
-      setTransactionMessageLifetimeUsingBlockhash(
-        { blockhash: blockhash as Blockhash, lastValidBlockHeight },
-        unfit,
-      ),
+      setTransactionMessageLifetimeUsingBlockhash({ blockhash: blockhash as Blockhash, lastValidBlockHeight }, unfit),
     (bare) => appendTransactionMessageInstructions(instructions, bare),
   );
   const signed = await signTransactionMessageWithSigners(message);

@@ -3,12 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  AlreadyRunning,
-  DATA_FORMAT,
-  DataFolderError,
-  openDataFolder,
-} from '../../../dev/stack/dataFolder.ts';
+import { AlreadyRunning, DATA_FORMAT, DataFolderError, openDataFolder } from '../../../dev/stack/dataFolder.ts';
 
 const BASE_URL = 'http://127.0.0.1:8080/api/v1';
 let folder: string;

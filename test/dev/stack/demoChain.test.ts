@@ -139,10 +139,7 @@ test('an operator who configured the same chain is told so, and nothing starts',
     payTo,
     rpcUrl: 'https://sepolia.base.org',
   };
-  writeFileSync(
-    file,
-    JSON.stringify({ x402: { networks: [{ ...network, facilitatorUrl: 'https://f.example' }] } }),
-  );
+  writeFileSync(file, JSON.stringify({ x402: { networks: [{ ...network, facilitatorUrl: 'https://f.example' }] } }));
   const refused = await start({ FAREBOX_CONFIG: file });
   expect((await refused.exit).code).not.toBe(0);
   expect(refused.logs()).toContain('"eip155:84532" is in the configuration file already');

@@ -20,8 +20,7 @@ beforeEach(() => {
   bin = path.join(home, 'bin');
   mkdirSync(bin);
   // What a shell script needs, and nothing that this machine may have beside it.
-  for (const tool of ['sh', 'mkdir', 'cat', 'chmod', 'sleep'])
-    command(tool, `exec /bin/${tool} "$@"`, '/bin/sh');
+  for (const tool of ['sh', 'mkdir', 'cat', 'chmod', 'sleep']) command(tool, `exec /bin/${tool} "$@"`, '/bin/sh');
 });
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -47,9 +46,7 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 const find = (name: PartName | OptionalPartName, more: NodeJS.ProcessEnv = {}) =>
-  locateParts([name], { environment: environment(more), progress: silentProgress }).then(
-    (found) => found[name],
-  );
+  locateParts([name], { environment: environment(more), progress: silentProgress }).then((found) => found[name]);
 
 function reasonFor(name: PartName | OptionalPartName, more: NodeJS.ProcessEnv = {}) {
   return find(name, more).then(
@@ -119,9 +116,7 @@ test('a program that the operator names is used or refused, never replaced', asy
   const named = command('my-ffmpeg', 'echo ffmpeg version 7');
   command('ffmpeg', 'echo ffmpeg version 5');
   expect(await find('ffmpeg', { FFMPEG_PATH: named })).toEqual({ path: named, origin: 'FFMPEG_PATH' });
-  expect(await reasonFor('ffmpeg', { FFMPEG_PATH: '/nowhere/ffmpeg' })).toContain(
-    'FFMPEG_PATH names /nowhere/ffmpeg',
-  );
+  expect(await reasonFor('ffmpeg', { FFMPEG_PATH: '/nowhere/ffmpeg' })).toContain('FFMPEG_PATH names /nowhere/ffmpeg');
 });
 
 test('a speech synthesiser without its languages is passed over', async () => {
@@ -185,9 +180,7 @@ test('without a synthesiser and a recogniser all else starts, and the operator i
 });
 
 test('a speech synthesiser that the operator names and that cannot be used stops the start', async () => {
-  await expect(startWith({ ESPEAK_PATH: '/nowhere/espeak-ng' })).rejects.toThrow(
-    'ESPEAK_PATH names /nowhere',
-  );
+  await expect(startWith({ ESPEAK_PATH: '/nowhere/espeak-ng' })).rejects.toThrow('ESPEAK_PATH names /nowhere');
 });
 
 /** An npm that "installs" a Postgres, slowly, and counts how often it was asked. */

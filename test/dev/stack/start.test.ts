@@ -40,12 +40,7 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-function start(
-  name: string,
-  port: number | undefined,
-  flags: string[] = [],
-  more: Record<string, string> = {},
-) {
+function start(name: string, port: number | undefined, flags: string[] = [], more: Record<string, string> = {}) {
   const { XDG_CACHE_HOME } = processEnvironment();
   return spawnNode({
     script: 'dist/cli/start.js',

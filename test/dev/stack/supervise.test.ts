@@ -96,13 +96,10 @@ test('a part that runs but no longer answers is killed and starts again', async 
 });
 
 test('a part that answers with a refusal is left alone', async () => {
-  const supervised = await supervise(
-    part(SERVES, { isAnswer: (error) => String(error).includes('not yet') }),
-    {
-      folder,
-      liveness: { everyMs: 50, limitMs: 100 },
-    },
-  );
+  const supervised = await supervise(part(SERVES, { isAnswer: (error) => String(error).includes('not yet') }), {
+    folder,
+    liveness: { everyMs: 50, limitMs: 100 },
+  });
   const pid = supervised.pid();
   rmSync(path.join(folder, 'ready'));
   await sleep(500);

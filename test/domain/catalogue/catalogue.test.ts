@@ -27,12 +27,7 @@ describe('a name', () => {
   it.each([
     ['an id before a foreign name', [first, voice('second')], 'second', 'second'],
     ['an id before a trait', [first, voice('third')], 'third', 'third'],
-    [
-      'a foreign name before a trait',
-      [first, voice('x', { listing: { traits: ['second'] } })],
-      'second',
-      'first',
-    ],
+    ['a foreign name before a trait', [first, voice('x', { listing: { traits: ['second'] } })], 'second', 'first'],
     [
       'a trait before another spelling',
       [first, voice('th.ird'), voice('x', { listing: { traits: ['th_ird'] } })],

@@ -38,9 +38,7 @@ function expectSold(model: Model, price: Price | undefined, order: string): void
   if (price === undefined) return;
   expect(price.usd, order).toBeGreaterThan(0n);
   const { paid, hasFree } = smallestPricesOf([model]);
-  const lets = paid.some(
-    (least) => least.usd <= price.usd && (price.diem === 0n || least.diem <= price.diem),
-  );
+  const lets = paid.some((least) => least.usd <= price.usd && (price.diem === 0n || least.diem <= price.diem));
   // By the token, the second or the letter an order may come to less than the floor.
   const isBySmallUnits = ['text', 'embedding', 'decision', 'asr', 'tts'].includes(model.kind);
   expect([order, hasFree || lets || isBySmallUnits]).toEqual([order, true]);
@@ -146,13 +144,10 @@ describe('a music model', () => {
     expect(byLength).toEqual(byLength.toSorted(ascending));
   });
 
-  it.each(named(all('music')))(
-    '%s has the voice and the format that it takes by default',
-    (_id, { spec }) => {
-      if (spec.default_voice !== undefined) expect(spec.voices).toContain(spec.default_voice);
-      if (spec.default_format !== undefined) expect(spec.supported_formats).toContain(spec.default_format);
-    },
-  );
+  it.each(named(all('music')))('%s has the voice and the format that it takes by default', (_id, { spec }) => {
+    if (spec.default_voice !== undefined) expect(spec.voices).toContain(spec.default_voice);
+    if (spec.default_format !== undefined) expect(spec.supported_formats).toContain(spec.default_format);
+  });
 });
 
 describe('a model of pictures', () => {

@@ -1,12 +1,6 @@
 /** A model as `GET /models` shows it (MODEL-1 to MODEL-3), member by member. */
 import { describe, expect, it } from 'vitest';
-import type {
-  ImageModel,
-  InpaintModel,
-  Model,
-  MusicModel,
-  TextModel,
-} from '../../../domain/catalogue/model.ts';
+import type { ImageModel, InpaintModel, Model, MusicModel, TextModel } from '../../../domain/catalogue/model.ts';
 import { presentModel } from '../../../domain/catalogue/presentModel.ts';
 import { CAPABILITY_FLAGS, type InpaintSpec, type MusicSpec } from '../../../domain/catalogue/specs.ts';
 import { LOCAL_VOICE_CHANGER } from '../../../domain/catalogue/voiceChangers.ts';
@@ -45,9 +39,7 @@ describe('every model', () => {
   });
 
   it('says nothing of its provider, of its name there, or of the names that requests may use', () => {
-    const text = JSON.stringify(
-      shown({ ...TEXT, aliases: ['alias'], size: 'L', mediaTokens: { perAudioSecond: 7 } }),
-    );
+    const text = JSON.stringify(shown({ ...TEXT, aliases: ['alias'], size: 'L', mediaTokens: { perAudioSecond: 7 } }));
     for (const secret of ['house', 'upstreamModel', 'alias', '"L"', 'mediaTokens']) {
       expect(text).not.toContain(secret);
     }
@@ -62,18 +54,8 @@ describe('every model', () => {
   });
 
   it.each<[string, Model['listing'], object, string[]]>([
-    [
-      'nothing',
-      {},
-      {},
-      ['beta', 'betaModel', 'uncensored', 'model_sets', 'regionRestrictions', 'deprecation'],
-    ],
-    [
-      'that it is a trial',
-      { beta: true, betaModel: false },
-      { beta: true, betaModel: false },
-      ['uncensored'],
-    ],
+    ['nothing', {}, {}, ['beta', 'betaModel', 'uncensored', 'model_sets', 'regionRestrictions', 'deprecation']],
+    ['that it is a trial', { beta: true, betaModel: false }, { beta: true, betaModel: false }, ['uncensored']],
     ['that it is uncensored', { uncensored: true }, { uncensored: true }, ['beta']],
     ['nothing of being censored', { uncensored: false }, {}, ['uncensored']],
     ['where it may be used', { regionRestrictions: ['EU'] }, { regionRestrictions: ['EU'] }, []],
@@ -83,12 +65,7 @@ describe('every model', () => {
       { deprecation: { autoRemap: false, date: '2026-10-01', removesAt: '2026-10-20' } },
       [],
     ],
-    [
-      'its own switch, by no other name',
-      { offline: true, traits: ['default'] },
-      { offline: false, traits: [] },
-      [],
-    ],
+    ['its own switch, by no other name', { offline: true, traits: ['default'] }, { offline: false, traits: [] }, []],
   ])('says of its entry %s', (_what, listing, members, absent) => {
     const { model_spec: spec } = shown({ ...IMAGE, ...(listing && { listing }) });
     expect(spec).toMatchObject(members);
@@ -136,11 +113,7 @@ describe('a model of edits', () => {
     ['nothing', {}, undefined],
     ['its capabilities', { capabilities: { maxInputImages: 4 } }, 4],
     ['its constraints', { constraints: { maxInputImages: 5, combineImages: true } }, 5],
-    [
-      'both, of which the first counts',
-      { capabilities: { maxInputImages: 4 }, constraints: { maxInputImages: 5 } },
-      4,
-    ],
+    ['both, of which the first counts', { capabilities: { maxInputImages: 4 }, constraints: { maxInputImages: 5 } }, 4],
   ])('says in both places how many images it takes, from %s', (_where, spec, most) => {
     const found = shown(inpaint(spec)).model_spec as { capabilities?: object; constraints?: object };
     expect(found.capabilities).toEqual(most && { maxInputImages: most });

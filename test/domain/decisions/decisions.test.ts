@@ -63,9 +63,7 @@ describe('certainty', () => {
     [[1, 0], 1],
     [[0.5, 0.5], 0],
     [[0.25, 0.25, 0.25, 0.25], 0],
-  ])('of %j is %d', (probabilities, expected) =>
-    expect(certaintyOf(probabilities)).toBeCloseTo(expected, 12),
-  );
+  ])('of %j is %d', (probabilities, expected) => expect(certaintyOf(probabilities)).toBeCloseTo(expected, 12));
 
   it('grows with the likeliest', () => {
     expect(certaintyOf([0.9, 0.1])).toBeGreaterThan(certaintyOf([0.6, 0.4]));
@@ -84,10 +82,7 @@ describe('an answer', () => {
   });
 
   it('to a choice names the likeliest, whatever the options are called', () => {
-    const criteria = JSON.parse('{"toString":null,"__proto__":"x","b":null}') as Record<
-      string,
-      string | null
-    >;
+    const criteria = JSON.parse('{"toString":null,"__proto__":"x","b":null}') as Record<string, string | null>;
     const answer = decisionAnswerOf({ type: 'choice', instructions: '?', criteria }, [0.2, 0.7, 0.1]);
     expect(answer).toMatchObject({ choice: '__proto__' });
     expect(Object.entries((answer as { probabilities: object }).probabilities)).toEqual([
@@ -113,23 +108,20 @@ describe('more options than can be asked about at once', () => {
     return options.map((at) => (weights[at] ?? 0) / sum);
   };
 
-  test.each([1, 2, 20, 21, 40, 57, 400, 401, 1_000])(
-    '%d have the probabilities of one question',
-    async (count) => {
-      const weights = Array.from({ length: count }, (_, at) => 1 + ((at * 7919) % 97));
-      const sum = weights.reduce((total, each) => total + each, 0);
-      const calls: number[][] = [];
-      const found = await inRounds(
-        weights.map((_, at) => at),
-        20,
-        judge(weights, calls),
-      );
-      expect(rounded(found)).toEqual(rounded(weights.map((each) => each / sum)));
-      expect(Math.max(0, ...calls.map(({ length }) => length))).toBeLessThanOrEqual(20);
-      const planned = longestRounds(weights.map(String), 20);
-      expect(planned.map(({ length }) => length).sort()).toEqual(calls.map(({ length }) => length).sort());
-    },
-  );
+  test.each([1, 2, 20, 21, 40, 57, 400, 401, 1_000])('%d have the probabilities of one question', async (count) => {
+    const weights = Array.from({ length: count }, (_, at) => 1 + ((at * 7919) % 97));
+    const sum = weights.reduce((total, each) => total + each, 0);
+    const calls: number[][] = [];
+    const found = await inRounds(
+      weights.map((_, at) => at),
+      20,
+      judge(weights, calls),
+    );
+    expect(rounded(found)).toEqual(rounded(weights.map((each) => each / sum)));
+    expect(Math.max(0, ...calls.map(({ length }) => length))).toBeLessThanOrEqual(20);
+    const planned = longestRounds(weights.map(String), 20);
+    expect(planned.map(({ length }) => length).sort()).toEqual(calls.map(({ length }) => length).sort());
+  });
 
   it('a group of no interest does not disturb the others', async () => {
     const weights = Array.from({ length: 40 }, (_, at) => (at < 20 ? 1e-9 : at === 33 ? 100 : 1));
@@ -143,9 +135,7 @@ describe('more options than can be asked about at once', () => {
   });
 
   it('the longest of each group are held for', () => {
-    const options = Array.from({ length: 40 }, (_, at) =>
-      at % 20 === 5 ? 'a long one '.repeat(5) : `o${at}`,
-    );
+    const options = Array.from({ length: 40 }, (_, at) => (at % 20 === 5 ? 'a long one '.repeat(5) : `o${at}`));
     expect(longestRounds(options, 20).at(-1)).toEqual([options[5], options[25]]);
   });
 });
@@ -165,9 +155,10 @@ describe('a prompt', () => {
   });
 
   it('describes options by their criteria', () => {
-    expect(
-      optionsOf({ type: 'choice', instructions: '?', criteria: { red: 'as blood', blue: null } }),
-    ).toEqual(['red: as blood', 'blue']);
+    expect(optionsOf({ type: 'choice', instructions: '?', criteria: { red: 'as blood', blue: null } })).toEqual([
+      'red: as blood',
+      'blue',
+    ]);
     expect(optionsOf({ type: 'noul', instructions: '?', criteria: { true: 'sure' } })).toEqual([
       'It is true: sure',
       'It is not true',

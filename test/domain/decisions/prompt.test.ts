@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  messagesFor,
-  type Option,
-  optionsIn,
-  questionText,
-  textOf,
-} from '../../../domain/decisions/prompt.ts';
+import { messagesFor, type Option, optionsIn, questionText, textOf } from '../../../domain/decisions/prompt.ts';
 
 const OPTIONS: Option[] = [
   { label: 'A', words: 'yes: it is' },
@@ -62,9 +56,7 @@ describe('the messages', () => {
   });
 
   it('begin alike for every question about one state, so that a service can read it from its cache', () => {
-    const texts = ['One?', 'Two?'].map((question) =>
-      messagesFor('the state', questionText(question, OPTIONS)),
-    );
+    const texts = ['One?', 'Two?'].map((question) => messagesFor('the state', questionText(question, OPTIONS)));
     const [first, second] = texts.map((messages) => messages.map(({ content }) => content).join('\n'));
     const shared = 'State:\nthe state\n\nQuestion:\n';
     expect(first?.slice(0, first.indexOf('One?'))).toBe(second?.slice(0, second.indexOf('Two?')));

@@ -29,24 +29,9 @@ describe('an audio order', () => {
       'lyrics_prompt',
     ],
     ['a length for a model without', {}, { duration_seconds: 30 }, 'duration_seconds'],
-    [
-      'a length that is no option',
-      { duration_options: [30, 60] },
-      { duration_seconds: 45 },
-      'duration_seconds',
-    ],
-    [
-      'a length below the least',
-      { min_duration: 3, max_duration: 9 },
-      { duration_seconds: 2 },
-      'duration_seconds',
-    ],
-    [
-      'a length above the most',
-      { min_duration: 3, max_duration: 9 },
-      { duration_seconds: 10 },
-      'duration_seconds',
-    ],
+    ['a length that is no option', { duration_options: [30, 60] }, { duration_seconds: 45 }, 'duration_seconds'],
+    ['a length below the least', { min_duration: 3, max_duration: 9 }, { duration_seconds: 2 }, 'duration_seconds'],
+    ['a length above the most', { min_duration: 3, max_duration: 9 }, { duration_seconds: 10 }, 'duration_seconds'],
     [
       'no length where the second has a price and there is no default',
       { pricing: { per_second: usd(0.1) }, min_duration: 1 },
@@ -62,12 +47,7 @@ describe('an audio order', () => {
     ['a speed above the most', { supports_speed: true, max_speed: 1.2 }, { speed: 1.3 }, 'speed'],
     ['a voice of a model without', {}, { voice: 'Aria' }, 'voice'],
     ['an unknown voice', { voices: ['Aria'] }, { voice: 'Bert' }, 'voice'],
-    [
-      'a voice id that is a path',
-      { voices: ['Aria'], supports_custom_voice_id: true },
-      { voice: '../x' },
-      'voice',
-    ],
+    ['a voice id that is a path', { voices: ['Aria'], supports_custom_voice_id: true }, { voice: '../x' }, 'voice'],
   ] satisfies [string, Partial<MusicSpec>, Partial<AudioFields>, string][])(
     'is refused by name for %s',
     (_, spec, fields, field) => {
@@ -122,39 +102,18 @@ describe('the price of an audio order', () => {
       'thousand characters',
       '0.001',
     ],
-    [
-      'a second',
-      { per_second: usd(0.002875) },
-      { characters: 9, durationSeconds: 7 },
-      20_125_000n,
-      'second',
-      '7',
-    ],
-    [
-      'the first tier',
-      { durations: tiers },
-      { characters: 9, durationSeconds: 60 },
-      690_000_000n,
-      'generation',
-      '1',
-    ],
-    [
-      'the next tier',
-      { durations: tiers },
-      { characters: 9, durationSeconds: 61 },
-      1_380_000_000n,
-      'generation',
-      '1',
-    ],
+    ['a second', { per_second: usd(0.002875) }, { characters: 9, durationSeconds: 7 }, 20_125_000n, 'second', '7'],
+    ['the first tier', { durations: tiers }, { characters: 9, durationSeconds: 60 }, 690_000_000n, 'generation', '1'],
+    ['the next tier', { durations: tiers }, { characters: 9, durationSeconds: 61 }, 1_380_000_000n, 'generation', '1'],
   ] as const)('goes by %s', (_, pricing, usage, price, unit, units) => {
     const terms = priceAudio(music({ pricing }), usage);
     expect(terms).toMatchObject({ price: { usd: price, diem: price }, unit, units });
   });
 
   it('is none beyond the last tier', () => {
-    expect(
-      priceAudio(music({ pricing: { durations: tiers } }), { characters: 1, durationSeconds: 121 }),
-    ).toBe(undefined);
+    expect(priceAudio(music({ pricing: { durations: tiers } }), { characters: 1, durationSeconds: 121 })).toBe(
+      undefined,
+    );
   });
 
   it('counts a letter of any script once', () => {

@@ -39,12 +39,7 @@ describe('a video order', () => {
     ['the length of a source left to the service', SOURCE, { video_url: URL, duration: 'auto' }, 'duration'],
     ['a source of more than 300 s', SOURCE, { video_url: URL, duration: '301' }, 'duration'],
     ['a shape that the model does not have', {}, { aspect_ratio: '9:16' }, 'aspect_ratio'],
-    [
-      'a shape of a model without',
-      { constraints: { aspect_ratios: [] } },
-      { aspect_ratio: '1:1' },
-      'aspect_ratio',
-    ],
+    ['a shape of a model without', { constraints: { aspect_ratios: [] } }, { aspect_ratio: '1:1' }, 'aspect_ratio'],
     ['a size that the model does not have', {}, { resolution: '1080p' }, 'resolution'],
     ['a choice of sound that there is not', {}, { audio: true }, 'audio'],
     ['an image for a model of words', {}, { image_url: URL }, 'image_url'],
@@ -120,12 +115,7 @@ describe('a video order', () => {
     ['a bit rate', {}, { bitrate_mode: 'high' }, 'bitrate_mode'],
     ['a consent that nobody asked for', {}, { consents: { seedance: {} } }, 'consents'],
     ['an upscale factor', {}, { upscale_factor: 2 }, 'upscale_factor'],
-    [
-      'a size of an upscaler',
-      UPSCALER,
-      { prompt: undefined, video_url: URL, resolution: '720p' },
-      'resolution',
-    ],
+    ['a size of an upscaler', UPSCALER, { prompt: undefined, video_url: URL, resolution: '720p' }, 'resolution'],
     ['a prompt of an upscaler', UPSCALER, { video_url: URL }, 'prompt'],
     ['a slider that it does not have', UPSCALER, { prompt: undefined, video_url: URL, noise: 0.5 }, 'noise'],
     [
@@ -134,12 +124,7 @@ describe('a video order', () => {
       { prompt: undefined, video_url: URL, slowdown_factor: 2 },
       'slowdown_factor',
     ],
-    [
-      'H.264 of an upscaler without',
-      UPSCALER,
-      { prompt: undefined, video_url: URL, h264_output: true },
-      'h264_output',
-    ],
+    ['H.264 of an upscaler without', UPSCALER, { prompt: undefined, video_url: URL, h264_output: true }, 'h264_output'],
     [
       'a model of enhancement that it does not have',
       UPSCALER,
@@ -152,12 +137,9 @@ describe('a video order', () => {
       { prompt: undefined, video_url: URL, enhancement_model: 'clean', upscale_factor: 2 },
       'upscale_factor',
     ],
-  ] satisfies [string, VideoEntry, VideoFields, string][])(
-    'is refused by name for %s',
-    (_, entry, fields, field) => {
-      expect(offer(entry, fields)).toMatchObject({ ok: false, field });
-    },
-  );
+  ] satisfies [string, VideoEntry, VideoFields, string][])('is refused by name for %s', (_, entry, fields, field) => {
+    expect(offer(entry, fields)).toMatchObject({ ok: false, field });
+  });
 
   it('has every default of the model before anything is quoted or sent', () => {
     const entry: VideoEntry = {

@@ -11,21 +11,13 @@ const TEXT: VideoNeeds = {
 describe('what a video model takes and insists on', () => {
   it.each<[string, VideoEntry, Partial<VideoNeeds>]>([
     ['words alone', {}, {}],
-    [
-      'an image for a model of images',
-      { constraints: { model_type: 'image-to-video' } },
-      { image: 'required' },
-    ],
+    ['an image for a model of images', { constraints: { model_type: 'image-to-video' } }, { image: 'required' }],
     [
       'an image that may be left out, where its entry says so',
       { constraints: { model_type: 'image-to-video' }, inputs: { image: 'optional' } },
       { image: 'optional' },
     ],
-    [
-      'a video, whose length it keeps',
-      { constraints: { model_type: 'video' } },
-      { video: 'required', bySource: true },
-    ],
+    ['a video, whose length it keeps', { constraints: { model_type: 'video' } }, { video: 'required', bySource: true }],
     [
       'a video that may be left out, whose length is asked for',
       { constraints: { video_input: true } },

@@ -47,8 +47,7 @@ describe('an edit prompt', () => {
   });
 
   it('has at most 24 things to do', () => {
-    const many = (count: number) =>
-      Array.from({ length: count }, (_, at) => `blur by ${at + 1}px`).join(', ');
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `blur by ${at + 1}px`).join(', ');
     expect(planEdit(many(24), 1)).toHaveLength(24);
     expect(refusalOf(() => planEdit(many(25), 1))).toContain('more than 24');
   });
@@ -68,9 +67,7 @@ describe('an edit prompt', () => {
   it('is refused where its result would be too large, or the picture unchanged', () => {
     const square = { width: 512, height: 512 };
     const why = (prompt: string, base: { width: number; height: number }, resolution?: string) =>
-      refusalOf(() =>
-        completePlan(planEdit(prompt, 1), base, resolution === undefined ? {} : { resolution }),
-      );
+      refusalOf(() => completePlan(planEdit(prompt, 1), base, resolution === undefined ? {} : { resolution }));
     expect(why('make it square', square)).toContain('nothing would change');
     expect(why('resize to 512x512', square)).toContain('nothing would change');
     expect(why('crop to 600x600', square)).toContain('smaller than the piece');

@@ -107,16 +107,8 @@ export const UNDERSTOOD: readonly (readonly [string, number, EditPlan])[] = [
     1,
     [{ do: 'border', thickness: { share: 0.04 }, colour: { red: 255, green: 255, blue: 255 } }],
   ],
-  [
-    'add a 20px black frame',
-    1,
-    [{ do: 'border', thickness: { pixels: 20 }, colour: { red: 0, green: 0, blue: 0 } }],
-  ],
-  [
-    'border of 5%',
-    1,
-    [{ do: 'border', thickness: { share: 0.05 }, colour: { red: 255, green: 255, blue: 255 } }],
-  ],
+  ['add a 20px black frame', 1, [{ do: 'border', thickness: { pixels: 20 }, colour: { red: 0, green: 0, blue: 0 } }]],
+  ['border of 5%', 1, [{ do: 'border', thickness: { share: 0.05 }, colour: { red: 255, green: 255, blue: 255 } }]],
   ['rounded corners', 1, [{ do: 'round', radius: { share: 0.1 } }]],
   ['round the corners by 40 pixels', 1, [{ do: 'round', radius: { pixels: 40 } }]],
   ['make it a circle', 1, [{ do: 'round', radius: { share: 0.5 } }]],
@@ -135,11 +127,7 @@ export const UNDERSTOOD: readonly (readonly [string, number, EditPlan])[] = [
   ['pixelate', 1, [{ do: 'pixelate', size: { share: 0.025 } }]],
   ['pixelate with 20 px blocks', 1, [{ do: 'pixelate', size: { pixels: 20 } }]],
   ['tint it blue', 1, [{ do: 'tint', colour: { red: 31, green: 95, blue: 224 }, strength: 0.4 }]],
-  [
-    'give it a light blue tint',
-    1,
-    [{ do: 'tint', colour: { red: 143, green: 175, blue: 240 }, strength: 0.4 }],
-  ],
+  ['give it a light blue tint', 1, [{ do: 'tint', colour: { red: 143, green: 175, blue: 240 }, strength: 0.4 }]],
   [
     'put the second image over the first at the bottom right at 30% width',
     2,

@@ -26,12 +26,7 @@ const none = { resolution: undefined, quality: undefined };
 
 describe('a tier', () => {
   it.each([
-    [
-      'what was not named is 1K and the best',
-      tiered,
-      none,
-      { ok: true, resolution: '1K', quality: 'medium' },
-    ],
+    ['what was not named is 1K and the best', tiered, none, { ok: true, resolution: '1K', quality: 'medium' }],
     [
       'what was named counts',
       tiered,
@@ -76,39 +71,32 @@ describe('an aspect ratio', () => {
     [{ width: 1000, height: 1400 }, '9:16'],
     [{ width: 10, height: 900 }, '9:16'],
   ])('auto is the nearest one of the model: %o', (size, expected) => {
-    expect([aspectRatioOf(tiered, 'auto', size), aspectRatioOf(tiered, undefined, size)]).toEqual([
-      expected,
-      expected,
-    ]);
+    expect([aspectRatioOf(tiered, 'auto', size), aspectRatioOf(tiered, undefined, size)]).toEqual([expected, expected]);
   });
 
   it('a named one counts, an unknown one is refused, and a model that lists none keeps the picture as it is', () => {
     const size = { width: 5, height: 5 };
     expect(aspectRatioOf(tiered, '9:16', size)).toBe('9:16');
     expect(wrongAspectRatio(tiered, '21:9')).toMatchObject({ field: 'aspect_ratio' });
-    expect([
-      wrongAspectRatio(tiered, 'auto'),
-      wrongAspectRatio({}, '21:9'),
-      aspectRatioOf({}, 'auto', size),
-    ]).toEqual([undefined, undefined, undefined]);
+    expect([wrongAspectRatio(tiered, 'auto'), wrongAspectRatio({}, '21:9'), aspectRatioOf({}, 'auto', size)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 
 it('an edit takes three images unless the model says otherwise', () => {
-  expect([
-    mostInputImages({}),
-    mostInputImages({ constraints: { combineImages: false, maxInputImages: 5 } }),
-  ]).toEqual([3, 1]);
+  expect([mostInputImages({}), mostInputImages({ constraints: { combineImages: false, maxInputImages: 5 } })]).toEqual([
+    3, 1,
+  ]);
   expect(mostInputImages({ capabilities: { maxInputImages: 10 } })).toBe(10);
   expect(wrongCount({}, 4)).toMatchObject({ field: 'images', message: 'At most 3 images for this model' });
   expect(wrongCount({}, 3)).toBeUndefined();
 });
 
 it('a prompt may have as many characters as the model takes', () => {
-  expect([wrongPrompt(tiered, '0123456789'), wrongPrompt({}, 'x'.repeat(32_768))]).toEqual([
-    undefined,
-    undefined,
-  ]);
+  expect([wrongPrompt(tiered, '0123456789'), wrongPrompt({}, 'x'.repeat(32_768))]).toEqual([undefined, undefined]);
   expect(wrongPrompt(tiered, '0123456789a')).toMatchObject({ field: 'prompt' });
 });
 

@@ -37,17 +37,10 @@ describe('an edit costs its resolution at its quality, and each image past the i
     const { inpaint, resolutions, quality, inputImages } = spec.pricing ?? {};
     for (const wished of tiersOf(spec)) {
       for (const imageCount of [1, 2, 3, 10]) {
-        const extra = inputImages
-          ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd
-          : 0;
+        const extra = inputImages ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd : 0;
         const expected = nano(readOff({ plain: inpaint?.usd, resolutions, quality }, wished) + extra);
         const price = priceOfEdit(spec, { ...chosen(spec, wished), imageCount });
-        expect([wished, imageCount, price?.usd, price?.diem]).toEqual([
-          wished,
-          imageCount,
-          expected,
-          expected,
-        ]);
+        expect([wished, imageCount, price?.usd, price?.diem]).toEqual([wished, imageCount, expected, expected]);
       }
     }
   });
@@ -75,7 +68,5 @@ it('up to twice the size costs one price, more the other', () => {
 
 it('an edit model without a published price has none', () => {
   const unpriced = INPAINT_MODELS.find(({ id }) => id === 'muse-image-edit');
-  expect(
-    priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1 }),
-  ).toBeUndefined();
+  expect(priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1 })).toBeUndefined();
 });

@@ -21,19 +21,11 @@ export const REFUSED: readonly (readonly [string, number, string])[] = [
   ['crop', 1, 'say to what it shall be cropped, as in "crop to 16:9" or "crop the left half"'],
   ['write hello', 1, 'the text needs quotation marks, as in: write "Hello" at the top'],
   ['write "hello', 1, 'a quotation mark is not closed'],
-  [
-    'put the second image to the right of the first',
-    2,
-    'the word "beside" is not understood, or not in this place',
-  ],
+  ['put the second image to the right of the first', 2, 'the word "beside" is not understood, or not in this place'],
   ['brighten the second image', 2, 'only the first image is edited; the others are layers over it or masks'],
   ['less blurry', 1, 'the word "less" is not understood, or not in this place'],
   ['a black and white border', 1, 'the word "border" is not understood, or not in this place'],
-  [
-    'brightness 20%',
-    1,
-    'say whether the brightness shall be more or less, as in "increase the brightness by 20%"',
-  ],
+  ['brightness 20%', 1, 'say whether the brightness shall be more or less, as in "increase the brightness by 20%"'],
   ['make the image look like a painting', 1, 'the word "like" is not understood, or not in this place'],
   ['make her smile', 1, 'the word "her" is not understood, or not in this place'],
   ['add a cat', 1, 'the word "cat" is not understood, or not in this place'],
@@ -91,9 +83,5 @@ export const REFUSED: readonly (readonly [string, number, string])[] = [
     2,
     'what changes the size or turns the picture is said before the mask, with "then" between them',
   ],
-  [
-    'put the second image over the first with the third image over it',
-    3,
-    'put one image over the first at a time',
-  ],
+  ['put the second image over the first with the third image over it', 3, 'put one image over the first at a time'],
 ];

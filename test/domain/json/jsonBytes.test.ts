@@ -5,17 +5,14 @@ import { JsonBytes, jsonBytes } from '../../../domain/json/jsonBytes.ts';
 
 const PLAIN = 0x61;
 /** Few letters, so that parts are often the same. */
-const bytes = fc
-  .array(fc.constantFrom(0x61, 0x62, 0x22, 0xff), { maxLength: 24 })
-  .map((list) => Buffer.from(list));
+const bytes = fc.array(fc.constantFrom(0x61, 0x62, 0x22, 0xff), { maxLength: 24 }).map((list) => Buffer.from(list));
 const byte = fc.nat(255);
 
 describe('bytes of JSON', () => {
   it('say other bytes at a place exactly where these stand', () => {
     fc.assert(
       fc.property(bytes, bytes, fc.integer({ min: -3, max: 28 }), (whole, part, at) => {
-        const stands =
-          at >= 0 && at + part.length <= whole.length && whole.subarray(at, at + part.length).equals(part);
+        const stands = at >= 0 && at + part.length <= whole.length && whole.subarray(at, at + part.length).equals(part);
         expect(new JsonBytes(whole).says(new JsonBytes(part), at)).toBe(stands);
       }),
       { numRuns: 2_000 },
@@ -55,25 +52,20 @@ describe('bytes of JSON', () => {
 });
 
 describe('the skip over plain bytes of a string', () => {
-  it.each(Array.from({ length: 256 }, (_, value) => value))(
-    'stops before byte %i if it is special',
-    (value) => {
-      const isSpecial = value < 0x20 || value === 0x22 || value === 0x5c;
-      for (let place = 0; place < 4; place += 1) {
-        const text = Buffer.alloc(12, PLAIN);
-        text[4 + place] = value;
-        expect(new JsonBytes(text).afterPlain(0)).toBe(isSpecial ? 4 : 12);
-      }
-    },
-  );
+  it.each(Array.from({ length: 256 }, (_, value) => value))('stops before byte %i if it is special', (value) => {
+    const isSpecial = value < 0x20 || value === 0x22 || value === 0x5c;
+    for (let place = 0; place < 4; place += 1) {
+      const text = Buffer.alloc(12, PLAIN);
+      text[4 + place] = value;
+      expect(new JsonBytes(text).afterPlain(0)).toBe(isSpecial ? 4 : 12);
+    }
+  });
 
   it('passes over no special byte, and stops at most three bytes early', () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 40 }), fc.nat(40), (list, start) => {
         const from = Math.min(start, list.length);
-        const special = list.findIndex(
-          (each, at) => at >= from && (each < 0x20 || each === 0x22 || each === 0x5c),
-        );
+        const special = list.findIndex((each, at) => at >= from && (each < 0x20 || each === 0x22 || each === 0x5c));
         const plainUntil = special < 0 ? list.length : special;
         const stopped = new JsonBytes(Buffer.from(list)).afterPlain(from);
         expect(stopped).toBeLessThanOrEqual(plainUntil);

@@ -1,13 +1,7 @@
 /** The states of a number lead to its end for exactly the texts that JSON.parse takes as a number. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  afterNumber,
-  beginNumber,
-  isHexDigit,
-  isWholeNumber,
-  NO_NUMBER,
-} from '../../../domain/json/jsonNumber.ts';
+import { afterNumber, beginNumber, isHexDigit, isWholeNumber, NO_NUMBER } from '../../../domain/json/jsonNumber.ts';
 
 /** How many bytes were taken, and whether they are a whole number. */
 function walk(text: string): { taken: number; isWhole: boolean } {
@@ -32,24 +26,12 @@ function parsesAsNumber(text: string): boolean {
 }
 
 describe('a number', () => {
-  it.each([
-    '0',
-    '-0',
-    '7',
-    '10',
-    '-123',
-    '0.5',
-    '1.50',
-    '-0.0',
-    '1e5',
-    '1E5',
-    '1e+5',
-    '1E-05',
-    '0e0',
-    '12.34e56',
-  ])('%s is whole', (text) => {
-    expect(walk(text)).toEqual({ taken: text.length, isWhole: true });
-  });
+  it.each(['0', '-0', '7', '10', '-123', '0.5', '1.50', '-0.0', '1e5', '1E5', '1e+5', '1E-05', '0e0', '12.34e56'])(
+    '%s is whole',
+    (text) => {
+      expect(walk(text)).toEqual({ taken: text.length, isWhole: true });
+    },
+  );
 
   it.each(['-', '1.', '-1.', '1e', '1E+', '1.5e-', '0.'])('%s is only begun', (text) => {
     expect(walk(text)).toEqual({ taken: text.length, isWhole: false });

@@ -54,12 +54,10 @@ describe('the reader of JSON', () => {
   it('takes what JSON.parse takes and refuses what it refuses, in pieces of any length', () => {
     const alphabet = fc.constantFrom(...'{}[],:"\\u0019-+.eEtrufalsn \n\u0001é'.split(''));
     const soup = fc.array(alphabet, { maxLength: 12 }).map((letters) => letters.join(''));
-    const damaged = fc
-      .tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1))
-      .map(([text, at, letter, gone]) => {
-        const place = at % (text.length + 1);
-        return text.slice(0, place) + letter + text.slice(place + gone);
-      });
+    const damaged = fc.tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1)).map(([text, at, letter, gone]) => {
+      const place = at % (text.length + 1);
+      return text.slice(0, place) + letter + text.slice(place + gone);
+    });
     fc.assert(
       fc.property(fc.oneof(spaced, soup, damaged), fc.integer({ min: 1, max: 40 }), (text, pieceBytes) => {
         // A lone half of a pair is no UTF-8, and becomes another text on the way.

@@ -31,14 +31,11 @@ describe('JSON that is put together', () => {
     );
   });
 
-  it.each(['', '1', '[]', '"jsonrpc":"2.0"', '"id":'])(
-    '%j stands where it stands, and nowhere else',
-    (words) => {
-      const json = jsonBytes(`__${words}`);
-      expect(json.says(jsonBytes(words), 2)).toBe(true);
-      expect(json.says(jsonBytes(`${words}x`), 2)).toBe(false);
-      expect(json.says(jsonBytes(words), -1)).toBe(false);
-      if (words !== '') expect(json.says(jsonBytes(words), 1)).toBe(false);
-    },
-  );
+  it.each(['', '1', '[]', '"jsonrpc":"2.0"', '"id":'])('%j stands where it stands, and nowhere else', (words) => {
+    const json = jsonBytes(`__${words}`);
+    expect(json.says(jsonBytes(words), 2)).toBe(true);
+    expect(json.says(jsonBytes(`${words}x`), 2)).toBe(false);
+    expect(json.says(jsonBytes(words), -1)).toBe(false);
+    if (words !== '') expect(json.says(jsonBytes(words), 1)).toBe(false);
+  });
 });

@@ -74,9 +74,7 @@ const member = fc.oneof(
   { weight: 1, arbitrary: value.map((text) => `"id":${text}`) },
   { weight: 1, arbitrary: fc.constantFrom('"jsonrpc":"2.00"', '"jsonrpc":2.0', '"i\\u0064":1', '"idx":1') },
 );
-const whole = fc
-  .tuple(member, member, member, member)
-  .map((members) => `{${[...new Set(members)].join(',')}}`);
+const whole = fc.tuple(member, member, member, member).map((members) => `{${[...new Set(members)].join(',')}}`);
 const right = fc
   .tuple(fc.constantFrom('1', '-7', '"a"', 'null', '0.50'), fc.array(value, { maxLength: 3 }))
   .map(([id, params]) => `{"method":"eth_call","params":[${params.join(',')}],"id":${id},"jsonrpc":"2.0"}`);
@@ -93,12 +91,10 @@ describe('calls as they were sent', () => {
 
   it('are so of damaged texts, too', () => {
     const letter = fc.constantFrom(...'{}[],:"\\u0019-+.eEtfnl \n\u0001é'.split(''));
-    const damaged = fc
-      .tuple(sent, fc.nat(), letter, fc.constantFrom(0, 1))
-      .map(([text, place, put, gone]) => {
-        const at = place % (text.length + 1);
-        return text.slice(0, at) + put + text.slice(at + gone);
-      });
+    const damaged = fc.tuple(sent, fc.nat(), letter, fc.constantFrom(0, 1)).map(([text, place, put, gone]) => {
+      const at = place % (text.length + 1);
+      return text.slice(0, at) + put + text.slice(at + gone);
+    });
     fc.assert(fc.property(damaged, expectSame), { numRuns: RUNS * 2 });
   });
 
@@ -109,11 +105,7 @@ describe('calls as they were sent', () => {
       id: fc.oneof(fc.integer(), text, fc.constant(null)),
       method: text,
       params: fc.array(
-        fc.oneof(
-          text,
-          fc.double({ noNaN: true, noDefaultInfinity: true }),
-          fc.dictionary(text, text, { maxKeys: 9 }),
-        ),
+        fc.oneof(text, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.dictionary(text, text, { maxKeys: 9 })),
       ),
     });
     fc.assert(

@@ -48,22 +48,12 @@ it('the networks are those of the documentation, in the order of the alphabet', 
 });
 
 it.each(Object.entries(REFUSED))('the reason for each of these is %s', (reason, names) => {
-  expect(names.map((name) => `${name} ${refusalOfMethod(name)}`)).toEqual(
-    names.map((name) => `${name} ${reason}`),
-  );
+  expect(names.map((name) => `${name} ${refusalOfMethod(name)}`)).toEqual(names.map((name) => `${name} ${reason}`));
 });
 
 it('a method is known by exactly its spelling', () => {
   const known = RPC_NETWORKS.get('base-mainnet');
   const methods = known ? methodsOf(known) : new Map();
-  const bent = [
-    'ETH_CALL',
-    'eth_Call',
-    ' eth_call',
-    'eth_call ',
-    'eth_call\0',
-    'eth_call\u200b',
-    'ｅth_call',
-  ];
+  const bent = ['ETH_CALL', 'eth_Call', ' eth_call', 'eth_call ', 'eth_call\0', 'eth_call\u200b', 'ｅth_call'];
   expect(bent.filter((name) => methods.has(name))).toEqual([]);
 });

@@ -29,12 +29,7 @@ const TABLE: [method: string, code: number, message: string, refused: boolean][]
   // Nethermind: what a client's own call brings about, and no word about whether a transaction was taken.
   ['eth_call', -32016, 'eth_call request was canceled due to enabled timeout.', false],
   ['eth_getLogs', -32016, 'eth_getLogs request was canceled due to enabled timeout.', false],
-  [
-    'eth_sendRawTransaction',
-    -32016,
-    'eth_sendRawTransaction request was canceled due to enabled timeout.',
-    false,
-  ],
+  ['eth_sendRawTransaction', -32016, 'eth_sendRawTransaction request was canceled due to enabled timeout.', false],
   ['eth_sendRawTransaction', -32016, 'over rate limit', false],
   ['eth_call', -32016, 'execution reverted: rate limit', false],
   // Whatever the code: who gave up had begun.

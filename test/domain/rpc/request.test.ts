@@ -65,10 +65,7 @@ describe('a request', () => {
     ['{"method":"eth_chainId"}', '"id" is required: notifications are not supported.'],
     ['{"id":1,"id":2,"method":"eth_chainId"}', 'The name "id" comes twice in one object.'],
     [call('eth_call', '[{"to":"a","to":"b"}]'), 'The name "to" comes twice in one object.'],
-    [
-      call('eth_call', `${'['.repeat(64)}${']'.repeat(64)}`),
-      'The JSON body is nested more than 64 levels deep.',
-    ],
+    [call('eth_call', `${'['.repeat(64)}${']'.repeat(64)}`), 'The JSON body is nested more than 64 levels deep.'],
     [call('eth_call', `[${'1,'.repeat(20_000)}1]`), 'The JSON body has more than 20000 values.'],
   ])('%.60s is refused with the reason', (text, message) => {
     expect(refusalOf(text)).toEqual({ code: 'invalid_request', message });
@@ -158,9 +155,7 @@ describe('the canonical text of a request', () => {
   const space = fc.constantFrom('', ' ', '\n', '\t ');
 
   it('is the same for every order of members and every white space', () => {
-    const ordered = read(
-      '{"id":7,"jsonrpc":"2.0","method":"eth_call","params":[{"a":"x","b":1.50}]}',
-    ).canonical();
+    const ordered = read('{"id":7,"jsonrpc":"2.0","method":"eth_call","params":[{"a":"x","b":1.50}]}').canonical();
     fc.assert(
       fc.property(order, space, space, (members, before, after) => {
         const written = members.map(([name, json]) => `${before}"${name}"${after}:${before}${json}${after}`);
@@ -181,8 +176,6 @@ describe('the canonical text of a request', () => {
   });
 
   it('is the same for a letter and its escape', () => {
-    expect(read(call('eth_call', '["\\u0061\\u00e9"]')).canonical()).toBe(
-      read(call('eth_call', '["aé"]')).canonical(),
-    );
+    expect(read(call('eth_call', '["\\u0061\\u00e9"]')).canonical()).toBe(read(call('eth_call', '["aé"]')).canonical());
   });
 });

@@ -24,13 +24,7 @@ const wordCharacter = fc.constantFrom(...'abcXYZ019-._~!$&()*+,;=:@/?#[] '.split
 const fields: fc.Arbitrary<SignInFields> = fc
   .record({
     family: fc.constantFrom('evm', 'solana'),
-    domain: fc.constantFrom(
-      'api.example.com',
-      '127.0.0.1:8080',
-      'https://api.example.com',
-      '[::1]:80',
-      'a/b',
-    ),
+    domain: fc.constantFrom('api.example.com', '127.0.0.1:8080', 'https://api.example.com', '[::1]:80', 'a/b'),
     address: fc.constant(''),
     statement: optional(fc.string({ unit: wordCharacter, minLength: 1, maxLength: 40 })),
     uri,
@@ -69,20 +63,7 @@ describe('the text of a sign-in', () => {
       at: fc.double({ min: 0, max: 1, noNaN: true }),
       take: fc.integer({ min: 0, max: 12 }),
       put: fc.oneof(
-        fc.constantFrom(
-          '',
-          '\n',
-          '\r\n',
-          ' ',
-          '\u0000',
-          '\n\n',
-          ': ',
-          '\nNonce: 12345678',
-          '\u00a0',
-          'Z',
-          '0',
-          '@',
-        ),
+        fc.constantFrom('', '\n', '\r\n', ' ', '\u0000', '\n\n', ': ', '\nNonce: 12345678', '\u00a0', 'Z', '0', '@'),
         fc.string({ maxLength: 3 }),
       ),
     });
@@ -97,12 +78,7 @@ describe('the text of a sign-in', () => {
   });
 
   test('lines in any order and number are refused but in the one order', () => {
-    const lines = [
-      ...EVM_TEXT.split('\n'),
-      'Not Before: 2026-03-01T11:00:00Z',
-      'Request ID: a',
-      'Resources:',
-    ];
+    const lines = [...EVM_TEXT.split('\n'), 'Not Before: 2026-03-01T11:00:00Z', 'Request ID: a', 'Resources:'];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...lines), { minLength: 8, maxLength: 16 }), (some) => {
         expectSound(some.join('\n'));
@@ -125,29 +101,9 @@ describe('the text of a sign-in', () => {
       { numRuns: RUNS },
     );
     const startMs = ranMs();
-    for (const filler of [
-      'a',
-      '/',
-      '%41',
-      '%',
-      ':',
-      '@',
-      '[',
-      '.',
-      '0.',
-      '[:',
-      '://',
-      ' ',
-      '\n',
-      '- a:b\n',
-    ]) {
+    for (const filler of ['a', '/', '%41', '%', ':', '@', '[', '.', '0.', '[:', '://', ' ', '\n', '- a:b\n']) {
       const long = filler.repeat(4_000 / filler.length);
-      for (const place of [
-        'api.example.com',
-        'Sign in to Farebox',
-        'https://api.example.com/api/v1/models',
-        '8453',
-      ]) {
+      for (const place of ['api.example.com', 'Sign in to Farebox', 'https://api.example.com/api/v1/models', '8453']) {
         expectSound(EVM_TEXT.replace(place, long));
         expectSound(SOLANA_TEXT.replace(place, `https://${long}`));
       }
@@ -197,8 +153,7 @@ function expectSound(text: string): void {
   expect(writeSignInText(read)).toBe(text);
   // It knows neither Solana, nor a chain that is left out or spelled otherwise, nor a path behind the domain; and it counts
   // the pieces of an IPv6 address.
-  const isPlain =
-    /^(?:https?:\/\/)?[a-z0-9.-]+(?::\d+)?$/i.test(read.domain) && /^\d+$/.test(read.chain ?? '');
+  const isPlain = /^(?:https?:\/\/)?[a-z0-9.-]+(?::\d+)?$/i.test(read.domain) && /^\d+$/.test(read.chain ?? '');
   if (read.family !== 'evm' || !isPlain || text.includes('[')) return;
   // The parser refuses addresses without a checksum. A signature is checked against an address in any case.
   const other = new ParsedMessage(text.replace(read.address, getAddress(read.address)));

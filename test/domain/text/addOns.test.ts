@@ -17,13 +17,7 @@ describe('what was delivered beside the tokens', () => {
       32_000_000n,
       ['web search 2 × 0.01 USD', 'page read 3 × 0.0015 USD', 'X search 1 × 0.01 USD'],
     ],
-    [
-      'a search that did not happen',
-      [{ ...SEARCH, count: 0 }, PAGE],
-      4_500_000n,
-      0n,
-      ['page read 3 × 0.0015 USD'],
-    ],
+    ['a search that did not happen', [{ ...SEARCH, count: 0 }, PAGE], 4_500_000n, 0n, ['page read 3 × 0.0015 USD']],
   ])('is billed by its count: %s', (_what, addOns, usd, diem, words) => {
     expect(priceOfAddOns(addOns)).toEqual({ usd, diem });
     expect(wordsOfAddOns(addOns)).toEqual(words);

@@ -5,14 +5,7 @@ import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { TokenPricing } from '../../../domain/catalogue/specs.ts';
 import { lineCost } from '../../../domain/money.ts';
 import type { AddOn } from '../../../domain/text/addOns.ts';
-import {
-  billOf,
-  COUNTED_HERE,
-  millions,
-  NOTHING,
-  snapshotOf,
-  type TextOutput,
-} from '../../../domain/text/bill.ts';
+import { billOf, COUNTED_HERE, millions, NOTHING, snapshotOf, type TextOutput } from '../../../domain/text/bill.ts';
 import type { TokenUsage } from '../../../domain/text/chat.ts';
 
 const same = (amount: number) => ({ usd: amount, diem: amount });
@@ -29,11 +22,7 @@ const PLAIN = modelOf({ input: same(1), output: same(4), cache_input: same(0.1) 
 const TWO_PRICES = modelOf({ input: { usd: 1, diem: 0.5 }, output: { usd: 4, diem: 3 } });
 const SEARCH: AddOn = { kind: 'web search', count: 2, price: { usd: 10_000_000n, diem: 10_000_000n } };
 
-const usage = (
-  promptTokens: number,
-  completionTokens: number,
-  more: Partial<TokenUsage> = {},
-): TokenUsage => ({
+const usage = (promptTokens: number, completionTokens: number, more: Partial<TokenUsage> = {}): TokenUsage => ({
   ...{ promptTokens, completionTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
   ...more,
 });
@@ -45,11 +34,7 @@ const produced = (more: Partial<TextOutput> = {}): TextOutput => ({
 
 describe('the bill of a text call', () => {
   it('takes each kind of token at its own rate, and says so', () => {
-    const { price, details } = billOf(
-      PLAIN,
-      produced({ usage: usage(1_000, 500, { cachedTokens: 400 }) }),
-      1_234,
-    );
+    const { price, details } = billOf(PLAIN, produced({ usage: usage(1_000, 500, { cachedTokens: 400 }) }), 1_234);
     expect(price).toEqual({ usd: 600_000n + 40_000n + 2_000_000n, diem: 2_640_000n });
     expect(details).toEqual({
       ...{
@@ -85,11 +70,7 @@ describe('the bill of a text call', () => {
   });
 
   it('says that tokens were counted here, after everything else', () => {
-    const { details } = billOf(
-      PLAIN,
-      produced({ counted: true, addOns: [SEARCH], remarks: ['left early'] }),
-      1,
-    );
+    const { details } = billOf(PLAIN, produced({ counted: true, addOns: [SEARCH], remarks: ['left early'] }), 1);
     expect(details.notes).toBe(
       `API Inference; input 1000 × 1 USD/M; output 500 × 4 USD/M; web search 2 × 0.01 USD; left early; ${COUNTED_HERE}`,
     );
@@ -119,9 +100,7 @@ describe('the bill of a text call', () => {
           const { price, details } = billOf(model, produced({ usage: counts, addOns: [sold] }), 1);
           const again = (lines: unknown, addOns: unknown) => sumOf(lines, 1_000_000n) + sumOf(addOns, 1n);
           expect(again(details.lines, details.addOns)).toBe(price.usd);
-          expect(again(details.diemLines ?? details.lines, details.diemAddOns ?? details.addOns)).toBe(
-            price.diem,
-          );
+          expect(again(details.diemLines ?? details.lines, details.diemAddOns ?? details.addOns)).toBe(price.diem);
         }
       }),
     );

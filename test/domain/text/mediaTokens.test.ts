@@ -28,13 +28,9 @@ it('gpt-4o-mini counts 25,501 tokens for a picture of 1,024 × 1,024, which are 
 });
 
 it('gpt-4o-mini never counts more for a picture than is held', () => {
-  const sides = [
-    1, 100, 511, 512, 513, 767, 768, 769, 1_024, 1_025, 1_536, 1_537, 2_048, 2_049, 4_000, 10_000,
-  ];
+  const sides = [1, 100, 511, 512, 513, 767, 768, 769, 1_024, 1_025, 1_536, 1_537, 2_048, 2_049, 4_000, 10_000];
   const tooFew = sides.flatMap((width) =>
-    sides
-      .filter((height) => held(width, height) < openAiTokens(width, height))
-      .map((height) => [width, height]),
+    sides.filter((height) => held(width, height) < openAiTokens(width, height)).map((height) => [width, height]),
   );
   expect(tooFew).toEqual([]);
 });

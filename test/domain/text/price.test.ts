@@ -31,13 +31,7 @@ const TABLES: Record<string, TokenPricing> = {
 };
 
 const usages = fc
-  .tuple(
-    fc.nat(400_000),
-    fc.double({ min: 0, max: 1, noNaN: true }),
-    fc.nat(200_000),
-    fc.nat(1_000),
-    fc.nat(1_000),
-  )
+  .tuple(fc.nat(400_000), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(200_000), fc.nat(1_000), fc.nat(1_000))
   .map(([promptTokens, share, completionTokens, written, hour]): TokenUsage => {
     const cachedTokens = Math.floor(promptTokens * share);
     const cacheWriteTokens = Math.min(written, promptTokens - cachedTokens);

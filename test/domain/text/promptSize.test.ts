@@ -18,14 +18,11 @@ const each = (write: (index: number) => string | number, count = 200) =>
 const LATIN: Record<string, string> = {
   English: `The committee met on Tuesday to consider whether the proposal, which had been circulated among the members
     well in advance, should be adopted without further amendment. A few asked for more time to read it.`,
-  chatter:
-    "Hey, can you help me plan a trip to Lisbon in May? I don't want to spend more than two weeks there!",
+  chatter: "Hey, can you help me plan a trip to Lisbon in May? I don't want to spend more than two weeks there!",
   German: `Die Geschwindigkeitsbegrenzung auf der Autobahn wurde gestern vom Verkehrsministerium bekannt gegeben; die
     Bundesregierung rechnet mit erheblichen Einsparungen.`,
-  French:
-    "L'été dernier, nous avons visité plusieurs châteaux de la Loire, où l'on déguste d'excellents vins.",
-  Spanish:
-    'El año pasado viajamos por toda la península y descubrimos pueblos pequeños junto a la plaza mayor.',
+  French: "L'été dernier, nous avons visité plusieurs châteaux de la Loire, où l'on déguste d'excellents vins.",
+  Spanish: 'El año pasado viajamos por toda la península y descubrimos pueblos pequeños junto a la plaza mayor.',
   Polish: 'W zeszłym roku pojechaliśmy na wakacje nad morze, gdzie mieszkańcy przyjęli nas z życzliwością.',
   Finnish: 'Kansainvälisessä kokouksessa keskusteltiin ympäristönsuojelulainsäädännön yhdenmukaistamisesta.',
   Turkish: 'Geçen yıl arkadaşlarımızla birlikte Kapadokya’yı gezdik ve çok güzel fotoğraflar çektik.',
@@ -44,8 +41,7 @@ const OTHER_SCRIPTS: Record<string, string> = {
   Burmese: 'မနှစ်က ကျွန်တော်တို့ တစ်နိုင်ငံလုံးကို ခရီးသွားခဲ့ကြပြီး',
   Georgian: 'გასულ წელს მთელი ქვეყანა მოვიარეთ და ბევრი კეთილი ადამიანი გავიცანით.',
   Chinese: '去年我们走遍了全国各地，遇到了许多善良的人，他们给我们讲了很多故事。',
-  'classical Chinese':
-    '學而時習之，不亦說乎？有朋自遠方來，不亦樂乎？關關雎鳩，在河之洲。窈窕淑女，君子好逑。',
+  'classical Chinese': '學而時習之，不亦說乎？有朋自遠方來，不亦樂乎？關關雎鳩，在河之洲。窈窕淑女，君子好逑。',
   Japanese: '昨年、私たちは全国を旅して、たくさんの親切な人々に出会いました。カタカナのテキストもあります。',
   Korean: '작년에 우리는 전국을 여행하며 많은 친절한 사람들을 만났습니다.',
 };
@@ -88,16 +84,14 @@ const DENSE: Record<string, string> = {
     '!function(e,t){"object"==typeof exports?t(exports):t((e=e||self).x={})}(this,function(e){"use strict";' +
     'var t=0,n=1,r=e=>t+(n<<3)&~e;for(let o=0;o<9;o++)r(o)?t^=o:n|=o});',
   HTML: '<div class="a b"><p id="x">Hi</p><br/><a href="#">go</a></div>',
-  LaTeX:
-    '\\frac{\\partial^2 u}{\\partial x^2}+\\sum_{i=0}^{n}\\alpha_i\\beta^{i}\\leq\\int_0^\\infty e^{-x^2}dx',
+  LaTeX: '\\frac{\\partial^2 u}{\\partial x^2}+\\sum_{i=0}^{n}\\alpha_i\\beta^{i}\\leq\\int_0^\\infty e^{-x^2}dx',
   'a pattern': "^(?:[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\\.[a-z0-9]+)*)@(?:[a-z])$",
   arithmetic: 'a+b=c; x^2-y^2=(x-y)(x+y); 7*8=56/1',
   molecules: 'CC(=O)OC1=CC=CC=C1C(=O)O CN1C=NC2=C1C(=O)N(C(=O)N2C)C',
   addresses:
     'https://www.example.com/a/b/c?id=8f3a2c&utm_source=x&q=hello%20world%21&sig=Zx9Kq3Lm2Pv7Rt4\n' +
     'https://cdn.xyz.io/v2/a1b2c3d4/img_0001.jpg 192.168.1.1 2001:0db8:85a3::8a2e:0370:7334',
-  'a token':
-    'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk',
+  'a token': 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk',
   identifiers: 'getUserByIdentifierOrThrow get_user_by_identifier MAX_COMPLETION_TOKENS',
   marks: '!@#$%^&*()_+-=[]{}|;:,.<>?/~`"\'\\ ++++[>++<-]>.<,-[+.]',
   spaces: ' '.repeat(1_000),

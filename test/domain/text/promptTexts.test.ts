@@ -134,8 +134,7 @@ describe('a text that is cut to so many tokens', () => {
 });
 
 describe('a prompt that is to be kept for an hour', () => {
-  const asks = (request: Partial<ChatRequest>) =>
-    asksForHourCache({ messages: [], ...request } as ChatRequest);
+  const asks = (request: Partial<ChatRequest>) => asksForHourCache({ messages: [], ...request } as ChatRequest);
   const marked = (ttl?: string): Partial<ChatRequest> => ({
     messages: [
       { role: 'user', content: 'first' },

@@ -1,15 +1,7 @@
 /** The decoders' namespaces, tried from inside: a secret is planted wherever a real process has one, and looked for. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -127,9 +119,7 @@ async function probe(): Promise<ProbeAnswer> {
     child.once('message', (answer) => process.send(answer));
     child.send(${JSON.stringify(question)});
   `);
-  const [answer] = (await once(parent, 'message', { signal: AbortSignal.timeout(LIMIT_MS) })) as [
-    ProbeAnswer,
-  ];
+  const [answer] = (await once(parent, 'message', { signal: AbortSignal.timeout(LIMIT_MS) })) as [ProbeAnswer];
   parent.kill('SIGKILL');
   return answer;
 }
@@ -145,16 +135,8 @@ it.runIf(processEnvironment().CI)('the machine that must pass every test allows 
 const ABORT = 'new AbortController().signal';
 /** Each kind of child, and a call that starts one; `SLEEP`: the media program runs for ten minutes. */
 const CHILDREN: [string, string, string][] = [
-  [
-    'inspection',
-    'engines/media/inspector',
-    "createInspector({ maxChildren: 1 }).inspect('image', '/nowhere')",
-  ],
-  [
-    'image',
-    'engines/images/imageWork',
-    "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })",
-  ],
+  ['inspection', 'engines/media/inspector', "createInspector({ maxChildren: 1 }).inspect('image', '/nowhere')"],
+  ['image', 'engines/images/imageWork', "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })"],
   ['media', 'engines/media/ffmpeg', `ffmpeg.convert(SLEEP, { signal: ${ABORT}, onProgress() {} })`],
   [
     'document',
@@ -188,9 +170,7 @@ describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces
   it('has a row below for every kind of child', () => {
     const plans = ['engines', 'infra', 'providers', 'api', 'workers', 'activities']
       .flatMap((floor) =>
-        readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((name) =>
-          join(floor, name),
-        ),
+        readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((name) => join(floor, name)),
       )
       .filter((name) => name.endsWith('.ts') && !name.endsWith('keptChild.ts'))
       .filter((name) => readFileSync(join(ROOT, name), 'utf8').includes('shippedChild('));
@@ -201,8 +181,7 @@ describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces
     'runs the %s child and all that it starts outside the namespaces of the service',
     async (kind, module, call) => {
       const parent = startParent(programOf(module, call));
-      const findChildren = () =>
-        descendantsOf(parent.pid as number).filter(({ command }) => !isWrapper(command));
+      const findChildren = () => descendantsOf(parent.pid as number).filter(({ command }) => !isWrapper(command));
       const isThere = (wanted: string) => findChildren().some(({ command }) => command.startsWith(wanted));
       await until('the child runs', () => isThere(`${process.execPath}\0--max-old-space`), LIMIT_MS);
       if (kind === 'media') await until('its program runs', () => isThere('sleep\x00600'), LIMIT_MS);
@@ -215,11 +194,7 @@ describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces
         expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/CapEff:\s+0+\n/);
       }
       parent.kill('SIGKILL');
-      await until(
-        'the child ends with its parent',
-        () => descendantsOf(parent.pid as number).length === 0,
-        LIMIT_MS,
-      );
+      await until('the child ends with its parent', () => descendantsOf(parent.pid as number).length === 0, LIMIT_MS);
     },
   );
 });
@@ -270,9 +245,7 @@ function descendantsOf(root: number): Descendant[] {
   }
   const isBelow = (pid: number | undefined): boolean =>
     pid !== undefined && pid > 1 && (pid === root || isBelow(found.get(pid)?.parent));
-  return [...found]
-    .filter(([pid]) => pid !== root && isBelow(pid))
-    .map(([pid, { command }]) => ({ pid, command }));
+  return [...found].filter(([pid]) => pid !== root && isBelow(pid)).map(([pid, { command }]) => ({ pid, command }));
 }
 
 /** Programs that make the namespaces and run no foreign code; a process that was just forked has its parent's command. */

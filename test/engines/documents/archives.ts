@@ -116,11 +116,7 @@ export function pdf(objects: (string | Buffer)[]): Buffer {
   const offsets: number[] = [];
   let at = 9;
   for (const [index, object] of objects.entries()) {
-    const piece = Buffer.concat([
-      Buffer.from(`${index + 1} 0 obj\n`),
-      Buffer.from(object),
-      Buffer.from('\nendobj\n'),
-    ]);
+    const piece = Buffer.concat([Buffer.from(`${index + 1} 0 obj\n`), Buffer.from(object), Buffer.from('\nendobj\n')]);
     offsets.push(at);
     at += piece.length;
     pieces.push(piece);

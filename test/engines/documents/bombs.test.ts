@@ -106,9 +106,7 @@ describe('markup', () => {
   });
 
   it('of a million tags in each other is refused', async () => {
-    expect(await end(Buffer.from(`<html>${'<div>'.repeat(1_000_000)}x`), 'deep.html')).toBe(
-      'refused: too_complex',
-    );
+    expect(await end(Buffer.from(`<html>${'<div>'.repeat(1_000_000)}x`), 'deep.html')).toBe('refused: too_complex');
     expect(await end(docx('<w:tbl><w:tr><w:tc>'.repeat(1_000_000)))).toBe('refused: too_complex');
   });
 
@@ -141,9 +139,7 @@ describe('a workbook', () => {
   it('that says one long text a million times is refused', async () => {
     const strings = `<sst><si><t>${'x'.repeat(1_000_000)}</t></si></sst>`;
     const row = '<row><c t="s"><v>0</v></c></row>';
-    expect(await end(xlsx(row.repeat(1_000_000), [['sharedStrings', strings]]))).toBe(
-      'refused: too_much_text',
-    );
+    expect(await end(xlsx(row.repeat(1_000_000), [['sharedStrings', strings]]))).toBe('refused: too_much_text');
   });
 });
 
@@ -167,25 +163,19 @@ describe('a PDF', () => {
   });
 
   it('that claims a million pages is refused', async () => {
-    expect(await end(pdf([CATALOGUE, '<</Type/Pages/Kids[3 0 R]/Count 1000000>>', PAGE]))).toMatch(
-      /^refused: /,
-    );
+    expect(await end(pdf([CATALOGUE, '<</Type/Pages/Kids[3 0 R]/Count 1000000>>', PAGE]))).toMatch(/^refused: /);
   });
 
   it('whose page unpacks without end is ended by its limits', async () => {
     // Packed twice: 30 kB become a gigabyte.
     const zeros = deflateSync(deflateSync(Buffer.alloc(1_000_000_000), { level: 9 }), { level: 9 });
-    expect(await end(withStream(zeros, '[/FlateDecode/FlateDecode]'))).toMatch(
-      /^refused: (too_complex|no_text)$/,
-    );
+    expect(await end(withStream(zeros, '[/FlateDecode/FlateDecode]'))).toMatch(/^refused: (too_complex|no_text)$/);
   });
 
   it('that is cut, or only begins, is refused', async () => {
     const whole = withStream(deflateSync(Buffer.from('BT ET')), '/FlateDecode');
     for (const share of [0.05, 0.3]) {
-      expect(await outcome(reader, whole.subarray(0, whole.length * share))).toMatch(
-        /^refused: (damaged|no_text)$/,
-      );
+      expect(await outcome(reader, whole.subarray(0, whole.length * share))).toMatch(/^refused: (damaged|no_text)$/);
     }
   });
 });

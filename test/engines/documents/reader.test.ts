@@ -22,15 +22,12 @@ describe('a document', () => {
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 
-  it.runIf(process.platform === 'linux')(
-    'gets no more memory than the limit, outside of the heap too',
-    async () => {
-      // It is not the time that ends it: that lies behind the deadline of the test.
-      const patient = openReader({ childPath, timeoutMs: 3_600_000 });
-      expect(await outcome(patient, BYTES, 'x.swell')).toBe('refused: too_complex');
-      expect(await outcome(patient, BYTES)).toBe('fine');
-    },
-  );
+  it.runIf(process.platform === 'linux')('gets no more memory than the limit, outside of the heap too', async () => {
+    // It is not the time that ends it: that lies behind the deadline of the test.
+    const patient = openReader({ childPath, timeoutMs: 3_600_000 });
+    expect(await outcome(patient, BYTES, 'x.swell')).toBe('refused: too_complex');
+    expect(await outcome(patient, BYTES)).toBe('fine');
+  });
 
   it('of more than 25 MB is refused before any child sees it', async () => {
     expect(await outcome(reader, Buffer.alloc(MAX_DOCUMENT_BYTES + 1))).toBe('refused: too_large');
@@ -48,9 +45,7 @@ describe('whoever gives up', () => {
 
   it('while he waits leaves his place to the next', async () => {
     const working = new AbortController();
-    const first = reader
-      .read({ bytes: BYTES, filename: 'x.hang' }, { signal: working.signal })
-      .catch(() => 'gone');
+    const first = reader.read({ bytes: BYTES, filename: 'x.hang' }, { signal: working.signal }).catch(() => 'gone');
     // It has the only child before anybody else asks.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const waiting = new AbortController();
@@ -80,9 +75,7 @@ describe('the reader', () => {
   });
 
   it('leaves nothing of a document on the disk', async () => {
-    const folders = workFolders(
-      fileURLToPath(new URL(`../../../dist/documents-${process.pid}`, import.meta.url)),
-    );
+    const folders = workFolders(fileURLToPath(new URL(`../../../dist/documents-${process.pid}`, import.meta.url)));
     const reader = openReader({ childPath, workFolders: folders });
     await outcome(reader, BYTES);
     await outcome(reader, BYTES, 'x.die');

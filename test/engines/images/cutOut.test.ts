@@ -113,13 +113,10 @@ describe('a cut-out', () => {
       of().toColourspace('rgb16').png(),
       of().webp(),
     ];
-    for (const kind of kinds)
-      expect(await cut(await kind.toBuffer())).toMatchObject({ width: 480, height: 400 });
+    for (const kind of kinds) expect(await cut(await kind.toBuffer())).toMatchObject({ width: 480, height: 400 });
   });
 
   test('that is aborted ends', async () => {
-    await expect(work.run('cutOut', put(ASTRONAUT), { signal: AbortSignal.timeout(5) })).rejects.toThrow(
-      'timeout',
-    );
+    await expect(work.run('cutOut', put(ASTRONAUT), { signal: AbortSignal.timeout(5) })).rejects.toThrow('timeout');
   });
 });

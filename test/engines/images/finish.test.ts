@@ -71,12 +71,7 @@ describe('a picture that a service made', () => {
 
   it('is none where it is moving, cut, larger than may be or something else', async () => {
     const { png } = await originals();
-    const bad = [
-      gif(SIZE, 3),
-      png.subarray(0, 3_000),
-      Buffer.from('<svg width="9" height="9"/>'),
-      Buffer.from('{}'),
-    ];
+    const bad = [gif(SIZE, 3), png.subarray(0, 3_000), Buffer.from('<svg width="9" height="9"/>'), Buffer.from('{}')];
     for (const bytes of bad) {
       const failure = finished(bytes, { format: 'png' });
       await expect(failure).rejects.toMatchObject({ name: 'UpstreamFailure', reason: 'garbage' });

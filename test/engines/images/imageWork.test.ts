@@ -85,9 +85,7 @@ describe('the work on images', () => {
   it('is not our fault where the disk is: that is told as an error of ours', async () => {
     const { path } = put(bitPng(300, 300));
     const nowhere = { path, target: '/nowhere/at/all', maxPixels: MAX_PIXELS };
-    await expect(work.run('makePlain', nowhere)).rejects.toThrow(
-      'the image task makePlain broke: Error: ENOENT',
-    );
+    await expect(work.run('makePlain', nowhere)).rejects.toThrow('the image task makePlain broke: Error: ENOENT');
   });
 
   it('ends with the process that asked for it, also while a thread decodes', async () => {

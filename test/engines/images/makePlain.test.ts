@@ -42,11 +42,7 @@ async function plain(bytes: Buffer) {
 
 /** The letters of the colours of its quarters. */
 async function seen(file: Buffer): Promise<string> {
-  const small = await sharp(file)
-    .removeAlpha()
-    .resize(2, 2, { kernel: 'nearest', fit: 'fill' })
-    .raw()
-    .toBuffer();
+  const small = await sharp(file).removeAlpha().resize(2, 2, { kernel: 'nearest', fit: 'fill' }).raw().toBuffer();
   const word = (at: number) => {
     const colour = [...small.subarray(at * 3, at * 3 + 3)];
     const bright = colour.map((value) => (value > Math.max(...colour) * 0.7 ? 1 : 0));
@@ -97,8 +93,7 @@ describe('a source made plain', () => {
         isPalette: false,
       });
       // Inks have no such green.
-      if (name !== 'grey' && name !== 'bit')
-        expect(await seen(file), name).toBe(name === 'cmyk' ? 'rybw' : 'rgbw');
+      if (name !== 'grey' && name !== 'bit') expect(await seen(file), name).toBe(name === 'cmyk' ? 'rybw' : 'rgbw');
     }
   });
 

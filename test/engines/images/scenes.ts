@@ -63,13 +63,9 @@ export function makeScenes(): Promise<Scene[]> {
     Object.entries(SHAPES).map(async ([name, { shape, colour, background }], index) => {
       const [from, to] = background;
       const draw = (inner: string) =>
-        Buffer.from(
-          `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}">${inner}</svg>`,
-        );
+        Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}">${inner}</svg>`);
       const sky = `<linearGradient id="g" x2=".4" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
-      const smooth = draw(
-        `${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>`,
-      );
+      const smooth = draw(`${sky}<rect width="100%" height="100%" fill="url(#g)"/><g fill="${colour}">${shape}</g>`);
       const mask = await sharp(draw(`<rect width="100%" height="100%"/><g fill="#fff">${shape}</g>`))
         .extractChannel(0)
         .raw()

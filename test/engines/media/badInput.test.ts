@@ -5,17 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
-import {
-  ENCODINGS,
-  type Encoding,
-  encode,
-  ffmpeg,
-  isLong,
-  JFK,
-  measure,
-  refusal,
-  testFolder,
-} from './recordings.ts';
+import { ENCODINGS, type Encoding, encode, ffmpeg, isLong, JFK, measure, refusal, testFolder } from './recordings.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
 
@@ -67,13 +57,7 @@ describe('what is not a recording is refused', () => {
     );
     const frame = readFileSync(encode(encoding('mp3 bare'), { folder, seconds: 1 })).subarray(0, 1_000);
     expect(await refusal(file('frame.mp3', Buffer.concat([frame, page])))).toBe('invalid_media');
-    for (const head of [
-      'fLaC',
-      'OggS\0\x02',
-      'RIFF\0\0\0\0WAVE',
-      '\0\0\0\x18ftypM4A ',
-      'ID3\x03\0\0\0\0\0\0',
-    ]) {
+    for (const head of ['fLaC', 'OggS\0\x02', 'RIFF\0\0\0\0WAVE', '\0\0\0\x18ftypM4A ', 'ID3\x03\0\0\0\0\0\0']) {
       const polyglot = Buffer.concat([Buffer.from(head, 'latin1'), page]);
       expect(await refusal(file('polyglot', polyglot)), head).toBe('invalid_media');
     }
@@ -100,9 +84,7 @@ describe('what is not a recording is refused', () => {
 
   it('a video, with sound or without, and a file with two sounds; a cover picture is no video', async () => {
     const video = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=2'];
-    expect(await refusal(made('film.mp4', ...video, ...SINE, '-c:a', 'aac', '-c:v', 'mpeg4'))).toBe(
-      'invalid_media',
-    );
+    expect(await refusal(made('film.mp4', ...video, ...SINE, '-c:a', 'aac', '-c:v', 'mpeg4'))).toBe('invalid_media');
     expect(await refusal(made('silent.mp4', ...video, '-c:v', 'mpeg4'))).toBe('invalid_media');
     expect(await refusal(made('film.webm', ...video, ...SINE, '-c:v', 'libvpx', '-c:a', 'libopus'))).toBe(
       'invalid_media',
@@ -110,18 +92,7 @@ describe('what is not a recording is refused', () => {
     const twice = ['-map', '0:a', '-map', '1:a', '-c:a', 'aac'];
     expect(await refusal(made('two.m4a', ...SINE, ...SINE, ...twice))).toBe('invalid_media');
     const cover = made('cover.png', ...PICTURE);
-    const covered = [
-      '-i',
-      cover,
-      '-map',
-      '0:a',
-      '-map',
-      '1:v',
-      '-c:v',
-      'copy',
-      '-disposition:v',
-      'attached_pic',
-    ];
+    const covered = ['-i', cover, '-map', '0:a', '-map', '1:v', '-c:v', 'copy', '-disposition:v', 'attached_pic'];
     for (const name of ['cover.mp3', 'cover.flac', 'cover.m4a']) {
       expect((await measure(made(name, '-i', JFK, ...covered))).ok, name).toBe(true);
     }
@@ -157,9 +128,7 @@ describe('a cut file is refused', () => {
   for (const each of ENCODINGS) {
     it(`as ${each.name}`, async () => {
       const whole = readFileSync(encode(each, { folder, seconds: 5 }));
-      for (const share of isLong()
-        ? [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99]
-        : [0.13, 0.5, 0.9]) {
+      for (const share of isLong() ? [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99] : [0.13, 0.5, 0.9]) {
         const cut = whole.subarray(0, Math.floor(whole.length * share) | 1);
         expect(await refusal(file(`cut.${each.extension}`, cut)), String(share)).toBe('invalid_media');
       }
@@ -180,10 +149,7 @@ describe('a length over the limit', () => {
       const parts = [16_000, 48_000, 44_100].map((sampleRate) =>
         encode(encoding(name), { folder, seconds: 3, sampleRate }),
       );
-      const joined = file(
-        `joined.${name.replace(' ', '-')}`,
-        Buffer.concat(parts.map((part) => readFileSync(part))),
-      );
+      const joined = file(`joined.${name.replace(' ', '-')}`, Buffer.concat(parts.map((part) => readFileSync(part))));
       const outcome = await measure(joined);
       const seconds = outcome.ok ? outcome.audio.decodedSeconds : Number.NaN;
       expect(seconds, `${name} ${JSON.stringify(outcome)}`).toBeGreaterThan(8.95);
@@ -210,16 +176,12 @@ describe('a measurement', () => {
   });
 
   it('survives mutated files without a hang, a throw or an absurd length, and leaves the event loop free', async () => {
-    const originals = ENCODINGS.map((each) =>
-      readFileSync(encode(each, { folder, seconds: 2, sampleRate: 16_000 })),
-    );
+    const originals = ENCODINGS.map((each) => readFileSync(encode(each, { folder, seconds: 2, sampleRate: 16_000 })));
     const stall = measureStall();
     let shortestMs = Number.POSITIVE_INFINITY;
     for (let round = 0; round < (isLong() ? 60 : 3); round += 1) {
       stall.reset();
-      await Promise.all(
-        originals.map((original, index) => expectSaneOutcome(mutated(original), `${round}-${index}`)),
-      );
+      await Promise.all(originals.map((original, index) => expectSaneOutcome(mutated(original), `${round}-${index}`)));
       // What blocks the loop does so in each round; a garbage collection does not.
       shortestMs = Math.min(shortestMs, stall.longestMs());
     }

@@ -81,17 +81,11 @@ function unfit(folder: string): NamedSound[] {
     ['255 channels', () => ({ bytes: insane(folder, { offset: 22, value: 255, bytes: 2 }), name: 'a.wav' })],
     ['no channel', () => ({ bytes: insane(folder, { offset: 22, value: 0, bytes: 2 }), name: 'a.wav' })],
     ['a rate of 0', () => ({ bytes: insane(folder, { offset: 24, value: 0, bytes: 4 }), name: 'a.wav' })],
-    [
-      'a rate of 4 GHz',
-      () => ({ bytes: insane(folder, { offset: 24, value: 0xffff_ffff, bytes: 4 }), name: 'a.wav' }),
-    ],
+    ['a rate of 4 GHz', () => ({ bytes: insane(folder, { offset: 24, value: 0xffff_ffff, bytes: 4 }), name: 'a.wav' })],
     ['an AIFF', () => ({ bytes: made(folder, 'sound.aiff', ...SINE), name: 'a.wav' })],
     ['a Matroska', () => ({ bytes: made(folder, 'sound.mka', ...SINE), name: 'a.webm' })],
     ['an AC-3 named .mp3', () => ({ bytes: made(folder, 'sound.ac3', ...SINE) })],
-    [
-      'a silent video',
-      () => ({ bytes: made(folder, 'silent.mp4', ...VIDEO, '-c:v', 'mpeg4'), name: 'a.mp4' }),
-    ],
+    ['a silent video', () => ({ bytes: made(folder, 'silent.mp4', ...VIDEO, '-c:v', 'mpeg4'), name: 'a.mp4' })],
     [
       'two sounds',
       () => ({
@@ -108,10 +102,7 @@ function unfit(folder: string): NamedSound[] {
 }
 
 /** A WAV whose head says so many channels, or such a rate. */
-function insane(
-  folder: string,
-  { offset, value, bytes }: { offset: number; value: number; bytes: number },
-): Buffer {
+function insane(folder: string, { offset, value, bytes }: { offset: number; value: number; bytes: number }): Buffer {
   const wav = Buffer.from(whole(folder, 'wav'));
   wav.writeUIntLE(value, offset, bytes);
   return wav;
@@ -119,10 +110,7 @@ function insane(
 
 function lists(address: () => string): NamedSound[] {
   return [
-    [
-      'a playlist',
-      () => ({ bytes: `#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10,\n${address()}\n#EXT-X-ENDLIST\n` }),
-    ],
+    ['a playlist', () => ({ bytes: `#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10,\n${address()}\n#EXT-X-ENDLIST\n` })],
     [
       'a playlist behind a tag',
       () => ({ bytes: after(ID3.toString('latin1'), `#EXTM3U\n#EXTINF:9,\n${address()}\n`) }),

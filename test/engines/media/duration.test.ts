@@ -28,9 +28,7 @@ function ratesOf(encoding: { name: string }): readonly number[] {
 }
 
 describe('a recording of exactly 60 s costs 60 s', () => {
-  for (const encoding of ENCODINGS.filter(
-    ({ name }) => isLong() || !/bare|float|mulaw|start|ogg flac/.test(name),
-  )) {
+  for (const encoding of ENCODINGS.filter(({ name }) => isLong() || !/bare|float|mulaw|start|ogg flac/.test(name))) {
     it(`as ${encoding.name}, from telephone to studio rate`, async () => {
       for (const sampleRate of ratesOf(encoding)) {
         expect(await billed(encode(encoding, { folder, seconds: 60, sampleRate }))).toBe(60);
@@ -71,9 +69,7 @@ describe('a recording of a little over a minute costs the second minute, whateve
 });
 
 it('the length of an output is told for the formats that clients are sent', async () => {
-  for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) =>
-    /^(mp3|wav|flac)$/.test(extension),
-  )) {
+  for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) => /^(mp3|wav|flac)$/.test(extension))) {
     const path = encode({ name, ...encoding }, { folder, seconds: 3, sampleRate: 44_100 });
     const told = (await verifyAudio(path))?.seconds;
     expect(told, name).toBeGreaterThanOrEqual(3);

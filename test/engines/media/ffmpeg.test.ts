@@ -112,11 +112,7 @@ describe('a run of ffmpeg', () => {
       `const options = { signal: new AbortController().signal, onProgress() {} };\n` +
       `await ffmpeg.convert(${JSON.stringify(endless('parent.mp3'))}, options);\n`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
-    await until(
-      'it runs',
-      () => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)),
-      LIMIT_MS,
-    );
+    await until('it runs', () => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)), LIMIT_MS);
     parent.kill('SIGKILL');
     await until('it is gone', () => processesOf('parent.mp3').length === 0, LIMIT_MS);
   });

@@ -86,8 +86,7 @@ describe('the size of a picture', () => {
 
 const ZIP = Buffer.from('PK\x03\x04\x14\0\0\0PK\x05\x06', 'latin1');
 const PAGE = Buffer.from('<html><script>alert(1)</script></html>');
-const SVG =
-  '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="400"><image href="/etc/passwd"/></svg>';
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="400"><image href="/etc/passwd"/></svg>';
 const half = (file: Buffer, share = 0.5) => file.subarray(0, Math.floor(file.length * share));
 const joined = (...parts: Buffer[]) => Buffer.concat(parts);
 
@@ -135,11 +134,7 @@ const BAD: [string, () => Buffer | string, RegExp][] = [
   ['a page that begins as a GIF', () => `GIF89a${PAGE.toString('latin1').repeat(20)}`, /image/],
   ['a page that begins as a PNG', () => `\x89PNG\r\n\x1a\n${PAGE.toString('latin1')}`, /image/],
   ['a page that begins as a JPEG', () => joined(Buffer.from([0xff, 0xd8, 0xff]), PAGE), /image/],
-  [
-    'an animated PNG',
-    () => inserted(real.png, AFTER_PNG_HEAD, pngChunk('acTL', Buffer.alloc(8))),
-    /animated/,
-  ],
+  ['an animated PNG', () => inserted(real.png, AFTER_PNG_HEAD, pngChunk('acTL', Buffer.alloc(8))), /animated/],
   ['an animated WebP', () => animatedWebp(), /animated/],
   ['a PNG with fewer rows than it says', () => greyPng({ width: 400, height: 400 }, 10), /decoded/],
   ['a PNG with a broken middle', () => broken(real.png), /decoded/],
@@ -158,10 +153,7 @@ function scans(count: number): Buffer[] {
 }
 
 function animatedWebp(): Buffer {
-  const file = Buffer.concat([
-    webpHead('VP8X', 400, 400).subarray(0, 30),
-    Buffer.from('ANIM\x06\0\0\0\0\0\0\0\0\0'),
-  ]);
+  const file = Buffer.concat([webpHead('VP8X', 400, 400).subarray(0, 30), Buffer.from('ANIM\x06\0\0\0\0\0\0\0\0\0')]);
   file.writeUInt32LE(10, 16);
   file.writeUInt32LE(file.length - 8, 4);
   return file;

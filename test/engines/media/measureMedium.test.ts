@@ -77,21 +77,9 @@ describe('a refusal names the field, and the kind of file decides, not its name'
     [{ role: 'video', index: 0 }, '', 'video_url: The video file is empty.'],
     [{ role: 'reference_audio', index: 1 }, '', 'reference_audio_urls[1]: The audio file is empty.'],
     [{ role: 'reference_audio', index: 1 }, PAGE, 'reference_audio_urls[1]: The audio format is not'],
-    [
-      { role: 'element_frontal_image', index: 0, element: 0 },
-      PAGE,
-      'elements[0].frontal_image_url: The image',
-    ],
-    [
-      { role: 'reference_document', index: 0 },
-      Buffer.from([0, 1, 2, 3, 4]),
-      'reference_document_urls[0]: The',
-    ],
-    [
-      { role: 'reference_document', index: 0 },
-      'PK\x03\x04 no document',
-      'reference_document_urls[0]: The doc',
-    ],
+    [{ role: 'element_frontal_image', index: 0, element: 0 }, PAGE, 'elements[0].frontal_image_url: The image'],
+    [{ role: 'reference_document', index: 0 }, Buffer.from([0, 1, 2, 3, 4]), 'reference_document_urls[0]: The'],
+    [{ role: 'reference_document', index: 0 }, 'PK\x03\x04 no document', 'reference_document_urls[0]: The doc'],
   ];
   for (const [place, content, words] of CASES) {
     it(`${words}`, async () => {

@@ -100,13 +100,7 @@ export function encode(encoding: Encoding, wanted: Wanted): string {
 }
 
 export function ffmpeg(options: readonly string[]): void {
-  const { status, stderr } = spawnSync(mediaTools().ffmpegPath, [
-    '-v',
-    'error',
-    '-y',
-    '-nostdin',
-    ...options,
-  ]);
+  const { status, stderr } = spawnSync(mediaTools().ffmpegPath, ['-v', 'error', '-y', '-nostdin', ...options]);
   if (status !== 0) throw new Error(`ffmpeg: ${stderr}`);
 }
 

@@ -49,9 +49,7 @@ export function spoofs(encoding: Encoding, original: Buffer, lie: Lie): Spoof[] 
       return [
         ...patched('mvhd', (file) => patchBoxes(file, lie, ['mvhd'])),
         ...patched('mdhd', (file) => patchBoxes(file, lie, ['mdhd'])),
-        ...patched('all durations', (file) =>
-          patchBoxes(file, lie, ['mvhd', 'mdhd', 'tkhd', 'elst', 'mehd']),
-        ),
+        ...patched('all durations', (file) => patchBoxes(file, lie, ['mvhd', 'mdhd', 'tkhd', 'elst', 'mehd'])),
         ...patched('edit list', (file) => patchBoxes(file, lie, ['elst'])),
         ...patched('sample durations', (file) => patchBoxes(file, lie, ['stts'])),
         ...patched('time scale', (file) => patchTimeScale(file, lie)),
@@ -143,9 +141,7 @@ function patchVbri(file: Buffer, lie: Lie): boolean {
 
 /** An ID3 tag whose TLEN frame tells the length in milliseconds. */
 function withLengthTag(original: Buffer, lie: Lie): Buffer {
-  const words = { shorter: '1000', longer: '9999999', zero: '0', nan: 'NaN', huge: '999999999999999999' }[
-    lie
-  ];
+  const words = { shorter: '1000', longer: '9999999', zero: '0', nan: 'NaN', huge: '999999999999999999' }[lie];
   const frame = Buffer.concat([
     Buffer.from('TLEN\0\0\0'),
     Buffer.from([words.length + 1, 0, 0, 0]),

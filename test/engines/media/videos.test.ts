@@ -20,8 +20,7 @@ let hits = 0;
 
 beforeAll(async () => {
   mkdirSync(workFolder);
-  for (const name of Object.keys(VIDEOS))
-    real[name] = readFileSync(video(name, { folder, name: `real-${name}` }));
+  for (const name of Object.keys(VIDEOS)) real[name] = readFileSync(video(name, { folder, name: `real-${name}` }));
   canary = createServer((_, response) => {
     hits += 1;
     response.end('#EXTM3U');
@@ -95,19 +94,7 @@ describe('a video', () => {
   it('lasts as long as the longest that can be read from it', async () => {
     const path = join(folder, 'real-mp4.mp4');
     const long = ['-f', 'lavfi', '-i', 'sine=duration=9'];
-    const sound = made(
-      folder,
-      'sound.mp4',
-      '-i',
-      path,
-      ...long,
-      '-map',
-      '0:v',
-      '-map',
-      '1:a',
-      '-c:v',
-      'copy',
-    );
+    const sound = made(folder, 'sound.mp4', '-i', path, ...long, '-map', '0:v', '-map', '1:a', '-c:v', 'copy');
     expect((await measured(sound)).seconds).toBeCloseTo(9, 0);
     const header = patched(whole('mp4'), 'mvhd', (copy, at) => copy.writeUInt32BE(12_000, at + 20));
     expect((await measured(header)).seconds).toBe(12);

@@ -58,21 +58,11 @@ describe('what tells the encoding', () => {
     ['a mark of UTF-8 before the header', hex('efbbbf c3a9'), 'text/html; charset=windows-1251', 'é'],
     ['a mark of UTF-16LE', hex('fffe e900'), 'text/html; charset=utf-8', 'é'],
     ['a mark of UTF-16BE', hex('feff 00e9'), undefined, 'é'],
-    [
-      'the header before the page',
-      html('<meta charset=utf-8>', hex('cf')),
-      'text/html;charset="windows-1251"',
-      'П',
-    ],
+    ['the header before the page', html('<meta charset=utf-8>', hex('cf')), 'text/html;charset="windows-1251"', 'П'],
     ['a header in capitals and spaces', hex('cf'), 'TEXT/HTML ; CHARSET = Windows-1251', 'П'],
     ['other labels of the same', hex('cf'), 'text/html; charset=cp1251', 'П'],
     ['latin1, which is windows-1252', hex('80'), 'text/html; charset=iso-8859-1', '€'],
-    [
-      'an unknown header, then the page',
-      html('<meta charset=koi8-r>', hex('f0')),
-      'text/html; charset=nonsense',
-      'П',
-    ],
+    ['an unknown header, then the page', html('<meta charset=koi8-r>', hex('f0')), 'text/html; charset=nonsense', 'П'],
     ['meta without quotes', html('<meta charset=windows-1251>', hex('cf')), undefined, 'П'],
     [
       'http-equiv',

@@ -3,9 +3,7 @@ import { cutAtPauses, levelMeter } from '../../../engines/speech/speechPieces.ts
 
 /** Levels in dB, of spans of seconds. */
 function levels(...spans: [seconds: number, db: number][]): Float32Array {
-  return Float32Array.from(
-    spans.flatMap(([seconds, db]) => Array<number>(Math.round(seconds * 100)).fill(db)),
-  );
+  return Float32Array.from(spans.flatMap(([seconds, db]) => Array<number>(Math.round(seconds * 100)).fill(db)));
 }
 
 const SPEECH = -20;
@@ -30,9 +28,7 @@ it('long silences are left out, but for a margin', () => {
 });
 
 it('a word or two in an hour of silence are found', () => {
-  expect(cutAtPauses(levels([1_800, -90], [1.2, SPEECH], [1_800, -90]))).toEqual([
-    { from: 179_970, to: 180_150 },
-  ]);
+  expect(cutAtPauses(levels([1_800, -90], [1.2, SPEECH], [1_800, -90]))).toEqual([{ from: 179_970, to: 180_150 }]);
 });
 
 it('long speech is cut in the middle of its longest pause', () => {

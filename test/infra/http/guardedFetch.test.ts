@@ -7,11 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
-import {
-  createGuardedFetch,
-  type Download,
-  type GuardedFetchOptions,
-} from '../../../infra/http/guardedFetch.ts';
+import { createGuardedFetch, type Download, type GuardedFetchOptions } from '../../../infra/http/guardedFetch.ts';
 import { BEHAVIOURS, type HostileServer, hostileServer } from './hostileServer.ts';
 import { BAD_ANSWERS, INTERNAL_HOSTS, LOOPBACK_HOSTS, LOOPBACK_URLS, OTHER_SCHEMES } from './vectors.ts';
 
@@ -39,20 +35,12 @@ function open(options: Partial<GuardedFetchOptions> = {}) {
   return createGuardedFetch({ allowPrivateHosts, failureFloorMs: 1, ...options });
 }
 
-async function download(
-  url: string,
-  options: Partial<GuardedFetchOptions> = {},
-  timeoutMs = 3_000,
-): Promise<Download> {
+async function download(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 3_000): Promise<Download> {
   rmSync(path, { force: true });
   return open(options).download(url, { path, maxBytes: CAP, timeoutMs });
 }
 
-async function refusal(
-  url: string,
-  options: Partial<GuardedFetchOptions> = {},
-  timeoutMs = 3_000,
-): Promise<string> {
+async function refusal(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 3_000): Promise<string> {
   try {
     await download(url, options, timeoutMs);
     return 'delivered';
@@ -142,17 +130,16 @@ describe('what is refused with one and the same sentence', () => {
 
   it('a name that resolves to an internal address, also among others, also in the second answer', async () => {
     for (const answer of BAD_ANSWERS) {
-      expect(
-        await refusal('http://rebound.example.com/good', { resolve: answers(answer) }),
-        answer.join(),
-      ).toBe(REFUSED);
+      expect(await refusal('http://rebound.example.com/good', { resolve: answers(answer) }), answer.join()).toBe(
+        REFUSED,
+      );
     }
     // The first hop is allowed by name; the redirect's name first tells a harmless address to nobody who would check it.
     const to = encodeURIComponent('http://rebound.example.com/good');
     const resolve = answers(['127.0.0.1'], ['10.0.0.7']);
-    expect(
-      await refusal(`http://files.example.com:${server.port}/redirect?status=302&to=${to}`, { resolve }),
-    ).toBe(REFUSED);
+    expect(await refusal(`http://files.example.com:${server.port}/redirect?status=302&to=${to}`, { resolve })).toBe(
+      REFUSED,
+    );
     expect(canary.requests).toEqual([]);
   });
 
@@ -174,10 +161,9 @@ describe('what is refused with one and the same sentence', () => {
 
   it('ports other than 80 and 443, except of hosts that the configuration names with them', async () => {
     for (const port of [22, 25, 6379, 5432, 8080, 65_535, 0]) {
-      expect(
-        await refusal(`http://example.com:${port}/`, { resolve: answers(['8.8.8.8']) }),
-        String(port),
-      ).toBe(REFUSED);
+      expect(await refusal(`http://example.com:${port}/`, { resolve: answers(['8.8.8.8']) }), String(port)).toBe(
+        REFUSED,
+      );
     }
     expect(await refusal(`http://127.0.0.1:${canary.port}/good`)).toBe(REFUSED);
     expect(await refusal(`http://localhost:${server.port}/good`)).toBe(REFUSED);
@@ -274,8 +260,7 @@ describe('a download', () => {
 });
 
 describe('over TLS', () => {
-  const tls = (name: string) =>
-    readFileSync(fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url)));
+  const tls = (name: string) => readFileSync(fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url)));
   let secure: Server;
   let options: Partial<GuardedFetchOptions>;
   let origin: string;

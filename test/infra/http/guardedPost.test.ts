@@ -25,8 +25,7 @@ beforeAll(async () => {
     seen.push({ request, body: await text(request) });
     const [, what = '', detail = ''] = request.url?.split('/') ?? [];
     if (what === 'hang') return;
-    if (what === 'redirect')
-      response.writeHead(307, { location: `http://127.0.0.1:${port}/status/200` }).end();
+    if (what === 'redirect') response.writeHead(307, { location: `http://127.0.0.1:${port}/status/200` }).end();
     else if (what === 'endless') endless(response.writeHead(200));
     else if (what === 'stuck') response.writeHead(200).write('half');
     else response.writeHead(Number(detail)).end('thanks');
@@ -83,12 +82,7 @@ describe('a receiver that may be told', () => {
     const [{ request, body } = { request: undefined, body: '' }] = seen;
     expect(body).toBe('{"a":1}');
     expect(request?.method).toBe('POST');
-    expect(Object.keys(request?.headers ?? {}).sort()).toEqual([
-      'connection',
-      'content-length',
-      'host',
-      'x-a',
-    ]);
+    expect(Object.keys(request?.headers ?? {}).sort()).toEqual(['connection', 'content-length', 'host', 'x-a']);
   });
 
   it('is not followed elsewhere when it redirects', async () => {
@@ -97,13 +91,10 @@ describe('a receiver that may be told', () => {
     expect(seen.length).toBe(before + 1);
   });
 
-  it.each(['endless', 'stuck'])(
-    'whose answer is %s counts by its status, and does not hold us',
-    async (what) => {
-      // The deadline of the whole lies far behind that of the test.
-      expect(await post(`http://127.0.0.1:${port}/${what}`, {}, 3_600_000)).toBe(200);
-    },
-  );
+  it.each(['endless', 'stuck'])('whose answer is %s counts by its status, and does not hold us', async (what) => {
+    // The deadline of the whole lies far behind that of the test.
+    expect(await post(`http://127.0.0.1:${port}/${what}`, {}, 3_600_000)).toBe(200);
+  });
 });
 
 describe('what cannot be told looks the same', () => {
@@ -123,9 +114,7 @@ describe('what cannot be told looks the same', () => {
       ['http://hooks.example.com/', inside],
       ['http://hooks.example.com/', mixed],
       ['https://hooks.example.com/', { resolve: async () => [] }],
-      ...LOOPBACK_URLS.map(
-        (url) => [url.replaceAll('{port}', String(canaryPort))] as Parameters<typeof post>,
-      ),
+      ...LOOPBACK_URLS.map((url) => [url.replaceAll('{port}', String(canaryPort))] as Parameters<typeof post>),
       ...OTHER_SCHEMES.map((url) => [url] as Parameters<typeof post>),
     ];
     for (const each of asked) expect(await refusal(...each), String(each[0])).toBe(REFUSED);
@@ -156,11 +145,7 @@ describe('what can be refused before anybody is asked', () => {
   });
 
   it('is no public host, and none that the operator allows', () => {
-    for (const url of [
-      'https://hooks.example.com/a?b=c',
-      'http://93.184.216.34/',
-      'https://example.com:443/',
-    ]) {
+    for (const url of ['https://hooks.example.com/a?b=c', 'http://93.184.216.34/', 'https://example.com:443/']) {
       expect(isPlainlyRefused(url, []), url).toBe(false);
     }
     expect(isPlainlyRefused('http://127.0.0.1:9000/', ['127.0.0.1:9000'])).toBe(false);

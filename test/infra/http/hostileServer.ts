@@ -13,10 +13,7 @@ export interface HostileServer {
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Answers by path; an unknown path is 404. */
-export async function hostileServer(
-  behaviours: Record<string, Behaviour>,
-  host = '127.0.0.1',
-): Promise<HostileServer> {
+export async function hostileServer(behaviours: Record<string, Behaviour>, host = '127.0.0.1'): Promise<HostileServer> {
   const requests: IncomingMessage[] = [];
   const sockets = new Set<Socket>();
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => {

@@ -27,11 +27,7 @@ describe('monitor access', () => {
     ['a private network', '10.9.8.7', {}],
     ['a public address', '203.0.113.9', {}],
     ['a public address behind a trusted proxy', '10.0.0.1', { 'x-forwarded-for': '203.0.113.9' }],
-    [
-      'a public address behind a trusted proxy on this machine',
-      '127.0.0.2',
-      { 'x-forwarded-for': '203.0.113.9' },
-    ],
+    ['a public address behind a trusted proxy on this machine', '127.0.0.2', { 'x-forwarded-for': '203.0.113.9' }],
     ['a caller that a proxy on this machine passes on', '127.0.0.1', { 'x-forwarded-for': '127.0.0.1' }],
     ['one that it passes on with Forwarded', '127.0.0.1', { forwarded: 'for=127.0.0.1' }],
     ['one that it passes on with X-Real-IP', '127.0.0.1', { 'x-real-ip': '127.0.0.1' }],
@@ -45,14 +41,7 @@ describe('monitor access', () => {
   it('is open to every caller with the token, and to none with another word', () => {
     const from = (authorization: string) => withToken(requestFrom('203.0.113.9', { authorization }));
     expect(from(`Bearer ${TOKEN}`)).toBe(true);
-    for (const wrong of [
-      TOKEN,
-      `Bearer ${TOKEN}x`,
-      `Bearer ${TOKEN.slice(1)}`,
-      `bearer ${TOKEN}`,
-      'Bearer ',
-      '',
-    ]) {
+    for (const wrong of [TOKEN, `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `bearer ${TOKEN}`, 'Bearer ', '']) {
       expect(from(wrong), wrong).toBe(false);
     }
   });

@@ -6,11 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BodyFile } from '../../../infra/http/multipart.ts';
-import {
-  createServiceHttp,
-  type ServiceHttp,
-  type ServiceHttpOptions,
-} from '../../../infra/http/serviceHttp.ts';
+import { createServiceHttp, type ServiceHttp, type ServiceHttpOptions } from '../../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../../infra/http/serviceHttpError.ts';
 import { BEHAVIOURS, type Behaviour, type HostileServer, hostileServer } from './hostileServer.ts';
 
@@ -93,9 +89,7 @@ describe('a call', () => {
       fields: { voice: 'alto', 'a"b\r\n': 'x' },
       files: [{ name: 'audio', path, filename: 'sou"rce.wav', contentType: 'audio/wav' }],
     };
-    const seen = JSON.parse(
-      (await provider().request({ method: 'POST', path: '/echo', multipart })).body.toString(),
-    );
+    const seen = JSON.parse((await provider().request({ method: 'POST', path: '/echo', multipart })).body.toString());
     expect(Number(seen.headers['content-length'])).toBe(seen.body.length);
     expect(seen.headers['transfer-encoding']).toBeUndefined();
     expect(seen.body).toContain('name="voice"\r\n\r\nalto\r\n');
@@ -174,9 +168,7 @@ describe('a failure says whether the request can have been accepted', () => {
     const aborted = AbortSignal.abort(new Error('no'));
     expect(await sent(provider().request({ ...get, signal: aborted }))).toBe('not_sent');
     const gone = { fields: {}, files: [{ name: 'a', path: '/nowhere', filename: 'a', contentType: 'a/b' }] };
-    expect(await sent(provider().request({ method: 'POST', path: '/echo', multipart: gone }))).toBe(
-      'not_sent',
-    );
+    expect(await sent(provider().request({ method: 'POST', path: '/echo', multipart: gone }))).toBe('not_sent');
   });
 
   it('not when it is given up before a connection came about', async () => {

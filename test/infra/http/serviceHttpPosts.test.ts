@@ -5,11 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  createServiceHttp,
-  type ServiceHttp,
-  type ServiceHttpOptions,
-} from '../../../infra/http/serviceHttp.ts';
+import { createServiceHttp, type ServiceHttp, type ServiceHttpOptions } from '../../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../../infra/http/serviceHttpError.ts';
 import { providerRequests } from '../../../infra/telemetry/counters.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
@@ -148,12 +144,7 @@ describe('an answer', () => {
     ['that is no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'garbage', 'unknown'],
     ['with a head without end', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}\r\n`, 'garbage', 'unknown'],
     ['that is cut by its length', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}', 'lost', 'unknown'],
-    [
-      'that is cut in a chunk',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}',
-      'lost',
-      'unknown',
-    ],
+    ['that is cut in a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}', 'lost', 'unknown'],
     ['of nothing', '', 'lost', 'unknown'],
   ];
   it.each(broken)('%s', async (_what, bytes, failure, sent) => {

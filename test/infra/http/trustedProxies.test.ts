@@ -2,12 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createTrustedProxies, isNetwork } from '../../../infra/http/trustedProxies.ts';
 
-const proxies = createTrustedProxies([
-  '10.0.0.0/8',
-  '192.0.2.1',
-  '2001:db8:ffff::/48',
-  '::ffff:172.16.0.0/108',
-]);
+const proxies = createTrustedProxies(['10.0.0.0/8', '192.0.2.1', '2001:db8:ffff::/48', '::ffff:172.16.0.0/108']);
 
 function clientOf(peer: string | undefined, forwarded?: string, more: Record<string, string> = {}): string {
   const headers = { ...more, ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }) };
@@ -65,8 +60,7 @@ describe('the client behind a trusted proxy', () => {
   });
 
   it('is looked for in the last 20 entries, and in whole ones of the last 2,048 characters', () => {
-    const hops = (count: number) =>
-      Array.from({ length: count }, (_, index) => `10.0.0.${index + 1}`).join(',');
+    const hops = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index + 1}`).join(',');
     expect(clientOf('10.0.0.1', `198.51.100.7,${hops(19)}`)).toBe('198.51.100.7');
     expect(clientOf('10.0.0.1', `198.51.100.7,${hops(20)}`)).toBe('10.0.0.1');
     const filled = (address: string, length: number) =>

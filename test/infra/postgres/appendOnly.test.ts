@@ -31,12 +31,9 @@ describe('transfers', () => {
     await expect(world.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
   });
 
-  it.each(CHANGES)(
-    'cannot be changed by their owner without taking the trigger away: %s',
-    async (statement) => {
-      await expect(world.owner.query(statement)).rejects.toThrow('append-only');
-    },
-  );
+  it.each(CHANGES)('cannot be changed by their owner without taking the trigger away: %s', async (statement) => {
+    await expect(world.owner.query(statement)).rejects.toThrow('append-only');
+  });
 
   it('cannot be changed through the entries that are read from them', async () => {
     await expect(world.pool.query('delete from entries')).rejects.toThrow();

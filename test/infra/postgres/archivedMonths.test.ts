@@ -12,8 +12,7 @@ const now = new Date();
 /** The start of the month so many after this one. */
 const monthAt = (ahead: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
 const dayAt = (ahead: number) => monthAt(ahead).toISOString().slice(0, 10);
-const partitionAt = (ahead: number) =>
-  `transfers_${monthAt(ahead).toISOString().slice(0, 7).replace('-', '_')}`;
+const partitionAt = (ahead: number) => `transfers_${monthAt(ahead).toISOString().slice(0, 7).replace('-', '_')}`;
 
 let world: LedgerWorld;
 let account: string;
@@ -108,9 +107,7 @@ describe.each([false, true])('a check (full: %s)', (full) => {
     await openCopy(books.sealed);
     await archive('transfers_earlier', partitionAt(0));
     await plant('update accounts set usd_posted = usd_posted + 1');
-    expect((await check(full)).broken).toMatchObject([
-      { invariant: expect.stringMatching(/^I3 stored balance/) },
-    ]);
+    expect((await check(full)).broken).toMatchObject([{ invariant: expect.stringMatching(/^I3 stored balance/) }]);
   });
 
   it.each<[string, () => Promise<void>]>([
@@ -165,16 +162,11 @@ describe('a full check', () => {
   });
 
   it.each([
-    [
-      'a removed operation',
-      'I15 a sealed day',
-      () => `delete from operations where operation_id = '${charges[0]}'`,
-    ],
+    ['a removed operation', 'I15 a sealed day', () => `delete from operations where operation_id = '${charges[0]}'`],
     [
       'a changed operation',
       'I15 a sealed day',
-      () =>
-        `update operations set usd = usd - 1, price_usd = price_usd - 1 where operation_id = '${charges[0]}'`,
+      () => `update operations set usd = usd - 1, price_usd = price_usd - 1 where operation_id = '${charges[0]}'`,
     ],
     [
       'an operation marked as refunded',

@@ -35,9 +35,7 @@ describe('a batcher', () => {
   it('never puts more into a batch than allowed', async () => {
     const { batcher, batches } = doubling({ maxBatch: 3 });
     const numbers = Array.from({ length: 10 }, (_, number) => number);
-    expect(await Promise.all(numbers.map((number) => batcher.call(number)))).toEqual(
-      numbers.map((n) => n * 2),
-    );
+    expect(await Promise.all(numbers.map((number) => batcher.call(number)))).toEqual(numbers.map((n) => n * 2));
     expect(batches.map((batch) => batch.length)).toEqual([3, 3, 3, 1]);
     expect(batches.flat()).toEqual(numbers);
   });
@@ -118,25 +116,22 @@ describe('a batcher', () => {
     expect(seen).toEqual([1]);
   });
 
-  it.each(['40001', '40P01', '57P01', '08006', '53300'])(
-    'tries a batch again that failed with %s',
-    async (code) => {
-      let failures = 2;
-      const { batcher, batches } = doubling({
-        run: async (requests) => {
-          batches.push(requests);
-          if (failures-- > 0) throw databaseError(code);
-          return requests.map((request) => request * 2);
-        },
-      });
-      expect(await Promise.all([batcher.call(1), batcher.call(2)])).toEqual([2, 4]);
-      expect(batches).toEqual([
-        [1, 2],
-        [1, 2],
-        [1, 2],
-      ]);
-    },
-  );
+  it.each(['40001', '40P01', '57P01', '08006', '53300'])('tries a batch again that failed with %s', async (code) => {
+    let failures = 2;
+    const { batcher, batches } = doubling({
+      run: async (requests) => {
+        batches.push(requests);
+        if (failures-- > 0) throw databaseError(code);
+        return requests.map((request) => request * 2);
+      },
+    });
+    expect(await Promise.all([batcher.call(1), batcher.call(2)])).toEqual([2, 4]);
+    expect(batches).toEqual([
+      [1, 2],
+      [1, 2],
+      [1, 2],
+    ]);
+  });
 
   it('gives up after its attempts, as unavailable, with the cause', async () => {
     let tries = 0;

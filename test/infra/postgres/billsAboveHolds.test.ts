@@ -27,8 +27,7 @@ async function hold(accountId: string, price: LedgerPrice, keyId: string | null 
   return operationId;
 }
 
-const amounts = (parts: Part[]) =>
-  Object.fromEntries(parts.map(({ currency, amount }) => [currency, amount]));
+const amounts = (parts: Part[]) => Object.fromEntries(parts.map(({ currency, amount }) => [currency, amount]));
 
 interface Case {
   name: string;

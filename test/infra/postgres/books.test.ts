@@ -23,8 +23,7 @@ class Tally {
   readonly sums: Record<string, bigint> = { usd: 0n, bundled: 0n, diem: 0n };
 
   add(parts: Part[], sign: bigint): void {
-    for (const { currency, amount } of parts)
-      this.sums[currency] = (this.sums[currency] ?? 0n) + sign * amount;
+    for (const { currency, amount } of parts) this.sums[currency] = (this.sums[currency] ?? 0n) + sign * amount;
   }
 }
 
@@ -69,9 +68,7 @@ describe('what the answers said', () => {
     ledgers = [world.ledger(), world.ledger({ maxBatch: 3, maxInFlight: 3 })];
     const funds = { usd: 2_000n, bundled: 300n, diem: 250n };
     const accounts = await Promise.all([1, 2, 3].map(() => world.account(funds)));
-    const keys = await Promise.all(
-      accounts.map((account) => world.key(account, { usd: 1_500n, period: 'MONTH' })),
-    );
+    const keys = await Promise.all(accounts.map((account) => world.key(account, { usd: 1_500n, period: 'MONTH' })));
     const tallies = accounts.map(() => new Tally());
     let next = 0;
     const lane = async () => {

@@ -60,9 +60,7 @@ async function runRace(name: string, rounds: RaceRound[], charges: boolean): Pro
       await until(() => racers.every((one) => linesOf(one).some((line) => line.round === number)), racers);
     }
     await Promise.all(racers.map((one) => one.exit));
-    const results = racers
-      .flatMap(linesOf)
-      .filter((line) => line.round !== undefined) as unknown as RoundResult[];
+    const results = racers.flatMap(linesOf).filter((line) => line.round !== undefined) as unknown as RoundResult[];
     return [...rounds.keys()].map((number) => {
       const both = results.filter((result) => result.round === number);
       const all = both.map((result) => result.admitted + result.insufficient + result.keyLimit);

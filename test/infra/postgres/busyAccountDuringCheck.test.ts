@@ -66,9 +66,7 @@ async function checkWith(act: () => Promise<void>): Promise<void> {
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
   pool.connect = (async () => {
     const client = await connect();
-    const query = Object.getPrototypeOf(client).query.bind(client) as (
-      ...given: unknown[]
-    ) => Promise<unknown>;
+    const query = Object.getPrototypeOf(client).query.bind(client) as (...given: unknown[]) => Promise<unknown>;
     client.query = (async (...given: unknown[]) => {
       const result = await query(...given);
       await act();

@@ -39,10 +39,7 @@ describe('a charge', () => {
 
   it('keeps the price snapshot with every transfer', async () => {
     const account = await world.account({ usd: 10n });
-    await charge(
-      world.pool,
-      order(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' } }),
-    );
+    await charge(world.pool, order(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' } }));
     const [, row] = await world.transfersOf(account);
     expect(row?.details).toEqual({ ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' });
   });
@@ -126,10 +123,7 @@ describe('a charge', () => {
 
   it('takes the exact proportion when the diem price differs, also where 64 bits would overflow', async () => {
     const account = await world.account({ diem: 7_000_000_000_000n, usd: 90_000_000_000_000n });
-    const outcome = await charge(
-      world.pool,
-      order(account, { usd: 30_000_000_000_001n, diem: 20_000_000_000_000n }),
-    );
+    const outcome = await charge(world.pool, order(account, { usd: 30_000_000_000_001n, diem: 20_000_000_000_000n }));
     // 13/20 of the usd price, rounded up.
     expect(outcome).toMatchObject({
       parts: [

@@ -194,36 +194,32 @@ describe('a parent and its children', () => {
     ['EPOCH', 10n],
     ['MONTH', 10n],
     ['LIFETIME', 4n],
-  ] as const)(
-    'a refund after the reset goes to the period of the charge, of both: %s',
-    async (period, next) => {
-      await world.setClock('2027-01-31T23:59:59Z');
-      const family = await newFamily({ usd: 10n, period }, [{ usd: 10n, period }]);
-      const keyId = family.keys[1]?.id ?? null;
-      const spend = async (usd: bigint, who = keyId) => {
-        const request = order(family.accountId, { usd, diem: 0n }, { keyId: who });
-        return { ...request, ...(await charge(world.pool, request)) };
-      };
-      const late = await spend(10n);
-      expect(late.outcome).toBe('charged');
-      await world.setClock('2027-02-01T00:00:01Z');
-      await giveBack(late.operationId, { amount: { usd: 4n, diem: 0n } });
-      // A new period has its whole cap, and no more; one that never ends has what came back.
-      expect((await spend(next + 1n)).outcome).toBe('key_limit');
-      expect((await spend(next)).outcome).toBe('charged');
-      expect((await spend(1n, family.keys[0]?.id)).outcome).toBe('key_limit');
-      const january = (await spentBy(family)).filter(({ day }) => day === '2027-01-31');
-      expect(january.map(({ usd }) => usd)).toEqual([6, 6]);
-      await world.expectSound();
-    },
-  );
+  ] as const)('a refund after the reset goes to the period of the charge, of both: %s', async (period, next) => {
+    await world.setClock('2027-01-31T23:59:59Z');
+    const family = await newFamily({ usd: 10n, period }, [{ usd: 10n, period }]);
+    const keyId = family.keys[1]?.id ?? null;
+    const spend = async (usd: bigint, who = keyId) => {
+      const request = order(family.accountId, { usd, diem: 0n }, { keyId: who });
+      return { ...request, ...(await charge(world.pool, request)) };
+    };
+    const late = await spend(10n);
+    expect(late.outcome).toBe('charged');
+    await world.setClock('2027-02-01T00:00:01Z');
+    await giveBack(late.operationId, { amount: { usd: 4n, diem: 0n } });
+    // A new period has its whole cap, and no more; one that never ends has what came back.
+    expect((await spend(next + 1n)).outcome).toBe('key_limit');
+    expect((await spend(next)).outcome).toBe('charged');
+    expect((await spend(1n, family.keys[0]?.id)).outcome).toBe('key_limit');
+    const january = (await spentBy(family)).filter(({ day }) => day === '2027-01-31');
+    expect(january.map(({ usd }) => usd)).toEqual([6, 6]);
+    await world.expectSound();
+  });
 
   it('are told which currency their caps refused, whosever cap it is', async () => {
     await world.setClock('2027-03-01T12:00:00Z');
     const family = await newFamily({ usd: 3n, diem: 5n }, [{ usd: 50n, diem: 50n }]);
     const keyId = family.keys[1]?.id ?? null;
-    const of = (price: { usd: bigint; diem: bigint }) =>
-      charge(world.pool, order(family.accountId, price, { keyId }));
+    const of = (price: { usd: bigint; diem: bigint }) => charge(world.pool, order(family.accountId, price, { keyId }));
     expect(await of({ usd: 4n, diem: 0n })).toEqual({ outcome: 'key_limit', currency: 'usd' });
     expect(await of({ usd: 0n, diem: 6n })).toEqual({ outcome: 'key_limit', currency: 'diem' });
     expect(await of({ usd: 0n, diem: 5n })).toMatchObject({ outcome: 'charged' });

@@ -57,9 +57,7 @@ describe('while the clock runs over an edge', () => {
     const admitted = await Promise.all(rounds.map((payers) => Promise.all(payers.map(admittedByDay))));
     const expected = EDGES.map(({ at, anew }) => {
       const [last, first] = [earlier(at, 1).slice(0, 10), at.slice(0, 10)];
-      return LIMITED.map((limit) =>
-        anew.includes(limit) ? { [last]: LIMIT, [first]: LIMIT } : { [last]: LIMIT },
-      );
+      return LIMITED.map((limit) => (anew.includes(limit) ? { [last]: LIMIT, [first]: LIMIT } : { [last]: LIMIT }));
     });
     expect(admitted).toEqual(expected);
     const { rows } = await world.owner.query(
@@ -92,9 +90,7 @@ describe('while the clock runs over an edge', () => {
         await said(racers, `"round":${number}}`);
         await fill(rounds[number] ?? []);
       }
-      expect(await Promise.all(racers.map((one) => one.exit))).toEqual(
-        racers.map(() => ({ code: 0, signal: null })),
-      );
+      expect(await Promise.all(racers.map((one) => one.exit))).toEqual(racers.map(() => ({ code: 0, signal: null })));
     } finally {
       client.release();
     }
@@ -179,10 +175,9 @@ it('a hold is settled into the day it was made on, and expires when the database
   await postgres.setClock('2027-03-01T00:01:01Z');
   expect(await expired()).toBe(1);
   expect(await world.balance(account)).toMatchObject({ diem: LIMIT });
-  const { rows } = await world.owner.query(
-    'select day::text, posted, held from diem_days where account_id = $1',
-    [account],
-  );
+  const { rows } = await world.owner.query('select day::text, posted, held from diem_days where account_id = $1', [
+    account,
+  ]);
   expect(rows).toEqual([{ day: '2027-02-28', posted: String(LIMIT - 3n), held: '0' }]);
 });
 

@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setDiemAllocation } from '../../../infra/postgres/accounts.ts';
-import {
-  adjust,
-  balanceOf,
-  charge,
-  findCharge,
-  grant,
-  refund,
-  topUp,
-} from '../../../infra/postgres/ledger.ts';
+import { adjust, balanceOf, charge, findCharge, grant, refund, topUp } from '../../../infra/postgres/ledger.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 import { payIn } from './payIn.ts';
 
@@ -71,12 +63,8 @@ describe('a refund', () => {
           }),
         ),
       );
-      expect(refunds.filter((outcome) => outcome.outcome === 'refunded' && !outcome.replayed)).toHaveLength(
-        1,
-      );
-      expect(new Set(refunds.map((outcome) => outcome.outcome === 'refunded' && outcome.refundId)).size).toBe(
-        1,
-      );
+      expect(refunds.filter((outcome) => outcome.outcome === 'refunded' && !outcome.replayed)).toHaveLength(1);
+      expect(new Set(refunds.map((outcome) => outcome.outcome === 'refunded' && outcome.refundId)).size).toBe(1);
       expect(await world.balance(account)).toMatchObject({ usd: 100n });
     }
   });

@@ -40,18 +40,12 @@ async function drive(calls: number, act: (number: number) => Promise<void>): Pro
 
 async function untilAfter(at: string): Promise<void> {
   for (;;) {
-    const { rows } = await world.owner.query<{ past: boolean }>(
-      'select ledger_now() > $1::timestamptz as past',
-      [at],
-    );
+    const { rows } = await world.owner.query<{ past: boolean }>('select ledger_now() > $1::timestamptz as past', [at]);
     if (rows[0]?.past) return;
   }
 }
 
-async function spentByPeriod(
-  keyId: string,
-  period: LimitPeriod,
-): Promise<{ period: string; spent: bigint }[]> {
+async function spentByPeriod(keyId: string, period: LimitPeriod): Promise<{ period: string; spent: bigint }[]> {
   const { rows } = await world.owner.query<{ period: string; spent: string }>(
     `select ledger_period_start($2, day)::text as period, -sum(amount) as spent from transfers
      where key_id = $1 and kind = 'charge' group by 1 order by 1`,
@@ -66,35 +60,32 @@ describe('calls across the edge', () => {
     ['MONTH', '2026-03-01T00:00:00Z', '2026-02-01', '2026-03-01'],
     ['MONTH', '2024-03-01T00:00:00Z', '2024-02-01', '2024-03-01'],
     ['MONTH', '2027-01-01T00:00:00Z', '2026-12-01', '2027-01-01'],
-  ])(
-    'of a period (%s, %s) fill each of the two exactly to the limit',
-    async (period, edge, before, after) => {
-      const account = await world.account({ usd: 1_000_000n });
-      const key = await world.key(account, { usd: LIMIT, period });
-      const ledger = world.ledger();
-      await startClockBefore(edge);
-      const outcomes: string[] = [];
-      const act = async (number: number) => {
-        const request = order(account, both(1n), { keyId: key });
-        if (number % 4 === 0) {
-          outcomes.push((await charge(world.pool, request)).outcome);
-          return;
-        }
-        const held = await ledger.hold({ ...request, ttlMs: 60_000 });
-        outcomes.push(held.outcome);
-        if (held.outcome !== 'held') return;
-        await ledger.settle({ operationId: request.operationId, price: both(1n) });
-      };
-      await drive(CALLS / 2, act);
-      await untilAfter(edge);
-      await drive(CALLS / 2, act);
-      expect(await spentByPeriod(key, period)).toEqual([
-        { period: before, spent: LIMIT },
-        { period: after, spent: LIMIT },
-      ]);
-      expect(outcomes.filter((outcome) => outcome !== 'key_limit')).toHaveLength(200);
-    },
-  );
+  ])('of a period (%s, %s) fill each of the two exactly to the limit', async (period, edge, before, after) => {
+    const account = await world.account({ usd: 1_000_000n });
+    const key = await world.key(account, { usd: LIMIT, period });
+    const ledger = world.ledger();
+    await startClockBefore(edge);
+    const outcomes: string[] = [];
+    const act = async (number: number) => {
+      const request = order(account, both(1n), { keyId: key });
+      if (number % 4 === 0) {
+        outcomes.push((await charge(world.pool, request)).outcome);
+        return;
+      }
+      const held = await ledger.hold({ ...request, ttlMs: 60_000 });
+      outcomes.push(held.outcome);
+      if (held.outcome !== 'held') return;
+      await ledger.settle({ operationId: request.operationId, price: both(1n) });
+    };
+    await drive(CALLS / 2, act);
+    await untilAfter(edge);
+    await drive(CALLS / 2, act);
+    expect(await spentByPeriod(key, period)).toEqual([
+      { period: before, spent: LIMIT },
+      { period: after, spent: LIMIT },
+    ]);
+    expect(outcomes.filter((outcome) => outcome !== 'key_limit')).toHaveLength(200);
+  });
 
   it('of LIFETIME fill the limit once', async () => {
     const account = await world.account({ usd: 1_000_000n });

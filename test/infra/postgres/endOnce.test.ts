@@ -36,43 +36,38 @@ async function untilAtGate(count: number): Promise<void> {
   }
 }
 
-it.each(['settled', 'released'] as const)(
-  'one hold is resolved once, and the other learns it: %s',
-  async (second) => {
-    const account = await world.account({ usd: 100n });
-    // With nothing else held, what is held would fall below zero, and that alone would turn the second back.
-    await world.ledger().hold({ ...order(account, both(50n)), ttlMs: 60_000 });
-    const { operationId } = order(account, both(PRICE));
-    const [writer, keeper] = [new pg.Client(world.databaseUrl), new pg.Client(world.databaseUrl)];
-    await Promise.all([writer.connect(), keeper.connect()]);
-    try {
-      await putGate();
-      await writer.query('begin');
-      await writer.query(
-        `select outcome from ledger_hold(array[$1], array[$2::uuid], array[null::uuid], array[${PRICE}::bigint],
+it.each(['settled', 'released'] as const)('one hold is resolved once, and the other learns it: %s', async (second) => {
+  const account = await world.account({ usd: 100n });
+  // With nothing else held, what is held would fall below zero, and that alone would turn the second back.
+  await world.ledger().hold({ ...order(account, both(50n)), ttlMs: 60_000 });
+  const { operationId } = order(account, both(PRICE));
+  const [writer, keeper] = [new pg.Client(world.databaseUrl), new pg.Client(world.databaseUrl)];
+  await Promise.all([writer.connect(), keeper.connect()]);
+  try {
+    await putGate();
+    await writer.query('begin');
+    await writer.query(
+      `select outcome from ledger_hold(array[$1], array[$2::uuid], array[null::uuid], array[${PRICE}::bigint],
          array[0::bigint], array[60000::bigint], array[$3::jsonb])`,
-        [operationId, account, JSON.stringify(SNAPSHOT)],
-      );
-      await keeper.query(`select pg_advisory_lock(${GATE})`);
-      const [one, other] = [world.ledger({ maxInFlight: 1 }), world.ledger({ maxInFlight: 1 })];
-      const told = Promise.all([
-        one.settle({ operationId, price: both(PRICE) }),
-        second === 'settled'
-          ? other.settle({ operationId, price: both(PRICE) })
-          : other.release({ operationId }),
-      ]);
-      await untilAtGate(2);
-      await writer.query('commit');
-      await keeper.query(`select pg_advisory_unlock(${GATE})`);
+      [operationId, account, JSON.stringify(SNAPSHOT)],
+    );
+    await keeper.query(`select pg_advisory_lock(${GATE})`);
+    const [one, other] = [world.ledger({ maxInFlight: 1 }), world.ledger({ maxInFlight: 1 })];
+    const told = Promise.all([
+      one.settle({ operationId, price: both(PRICE) }),
+      second === 'settled' ? other.settle({ operationId, price: both(PRICE) }) : other.release({ operationId }),
+    ]);
+    await untilAtGate(2);
+    await writer.query('commit');
+    await keeper.query(`select pg_advisory_unlock(${GATE})`);
 
-      const outcomes = await told;
-      const [first] = outcomes.filter((each) => 'replayed' in each && !each.replayed);
-      expect(outcomes.map((each) => 'replayed' in each && each.replayed).sort()).toEqual([false, true]);
-      expect(new Set(outcomes.map(({ outcome }) => outcome)).size).toBe(1);
-      const taken = first?.outcome === 'settled' ? PRICE : 0n;
-      expect(await world.balance(account)).toMatchObject({ usd: 50n - taken });
-    } finally {
-      await Promise.all([writer.end(), keeper.end()]);
-    }
-  },
-);
+    const outcomes = await told;
+    const [first] = outcomes.filter((each) => 'replayed' in each && !each.replayed);
+    expect(outcomes.map((each) => 'replayed' in each && each.replayed).sort()).toEqual([false, true]);
+    expect(new Set(outcomes.map(({ outcome }) => outcome)).size).toBe(1);
+    const taken = first?.outcome === 'settled' ? PRICE : 0n;
+    expect(await world.balance(account)).toMatchObject({ usd: 50n - taken });
+  } finally {
+    await Promise.all([writer.end(), keeper.end()]);
+  }
+});

@@ -46,9 +46,7 @@ export async function openFlowWorld(poolSize?: number, inDatabase?: string): Pro
       return undefined;
     },
     async finish(...jobs) {
-      await owner.query(`update jobs set state = 'stored', output_key = 'key' where queue_id = any ($1)`, [
-        jobs,
-      ]);
+      await owner.query(`update jobs set state = 'stored', output_key = 'key' where queue_id = any ($1)`, [jobs]);
     },
     async running(accountId) {
       const { rows } = await owner.query<{ count: number }>(

@@ -96,9 +96,7 @@ it('a damaged hold leaves its account refused, not broken', async () => {
 
 it('a damaged account keeps no other account of the same batch from its expired holds', async () => {
   const [damaged, sound] = [await holder(), await holder()];
-  await world.owner.query('update operations set held_usd = 20 where operation_id = $1', [
-    damaged.operationId,
-  ]);
+  await world.owner.query('update operations set held_usd = 20 where operation_id = $1', [damaged.operationId]);
   await world.setClock('2026-11-21T12:01:00Z');
   const ledger = world.ledger();
   const outcomes = await Promise.all(

@@ -53,10 +53,7 @@ describe('a hold', () => {
   it('repeated by operation id returns the first outcome, in the same tick and later', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
-    const [first, second] = await Promise.all([
-      ledger.hold(request),
-      ledger.hold({ ...request, price: both(99n) }),
-    ]);
+    const [first, second] = await Promise.all([ledger.hold(request), ledger.hold({ ...request, price: both(99n) })]);
     expect(first).toMatchObject({ outcome: 'held', replayed: false });
     expect(second).toEqual({ ...first, replayed: true });
     expect(await ledger.hold(request)).toEqual({ ...first, replayed: true });
@@ -118,9 +115,7 @@ describe('a hold', () => {
 
   it('that only the database can refuse fails alone too', async () => {
     const account = await world.account({ usd: 100n });
-    await world.owner.query(
-      "alter table holds add constraint poison check (snapshot ->> 'notes' <> 'poison')",
-    );
+    await world.owner.query("alter table holds add constraint poison check (snapshot ->> 'notes' <> 'poison')");
     const results = await Promise.allSettled([
       ledger.hold(hold(account, both(1n))),
       ledger.hold(hold(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'poison' } })),
@@ -134,15 +129,7 @@ describe('a hold', () => {
 
   it('goes by any name, together with others', async () => {
     const account = await world.account({ usd: 100n });
-    const names = [
-      'a "name"',
-      'back\\slash\\',
-      'lines\nand\ttabs',
-      '{NULL,null}',
-      'NULL',
-      ' spaces ',
-      "it's",
-    ];
+    const names = ['a "name"', 'back\\slash\\', 'lines\nand\ttabs', '{NULL,null}', 'NULL', ' spaces ', "it's"];
     const requests = names.map((name) =>
       hold(account, both(1n), {
         operationId: `${name}${randomUUID()}`,
@@ -153,9 +140,7 @@ describe('a hold', () => {
     const settled = requests.map(({ operationId }) => ledger.settle({ operationId, price: both(1n) }));
     expect(await Promise.all(settled)).toMatchObject(names.map(() => ({ outcome: 'settled' })));
     for (const { operationId, snapshot } of requests) {
-      const { rows } = await world.owner.query('select details from transfers where operation_id = $1', [
-        operationId,
-      ]);
+      const { rows } = await world.owner.query('select details from transfers where operation_id = $1', [operationId]);
       expect(rows[0]?.details).toEqual(snapshot);
     }
   });
@@ -195,9 +180,7 @@ describe('holds of one tick', () => {
 
   it('split over currencies as if one came after the other', async () => {
     const account = await world.account({ diem: 5n, bundled: 4n, usd: 100n });
-    const outcomes = await Promise.all(
-      [3n, 3n, 3n, 3n].map((price) => ledger.hold(hold(account, both(price)))),
-    );
+    const outcomes = await Promise.all([3n, 3n, 3n, 3n].map((price) => ledger.hold(hold(account, both(price)))));
     expect(outcomes.map((outcome) => (outcome.outcome === 'held' ? outcome.parts : []))).toEqual([
       [{ currency: 'diem', amount: 3n }],
       [
@@ -227,9 +210,7 @@ describe('holds of one tick', () => {
 
   it('for many accounts are decided for each alone', async () => {
     const accounts = await Promise.all(Array.from({ length: 40 }, () => world.account({ usd: 5n })));
-    const requests = Array.from({ length: 240 }, (_, index) =>
-      hold(accounts[(index * 7) % 40] ?? '', both(2n)),
-    );
+    const requests = Array.from({ length: 240 }, (_, index) => hold(accounts[(index * 7) % 40] ?? '', both(2n)));
     const outcomes = await Promise.all(requests.map((request) => ledger.hold(request)));
     expect(outcomes.filter((outcome) => outcome.outcome === 'held')).toHaveLength(80);
     for (const account of accounts) expect(await world.balance(account)).toMatchObject({ usd: 1n });
@@ -331,9 +312,7 @@ describe('forgotten holds', () => {
       await own.setClock('2026-11-21T12:00:00Z');
       const account = await own.account({ usd: 100n });
       const key = await own.key(account, { usd: 100n });
-      const holds = [3_000, 1_000, 2_000, 60_000].map((ttlMs) =>
-        hold(account, both(10n), { ttlMs, keyId: key }),
-      );
+      const holds = [3_000, 1_000, 2_000, 60_000].map((ttlMs) => hold(account, both(10n), { ttlMs, keyId: key }));
       const books = own.ledger();
       for (const request of holds) await books.hold(request);
       expect(await expireHolds(own.pool, 10)).toMatchObject({ expired: 0 });

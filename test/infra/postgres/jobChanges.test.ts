@@ -20,11 +20,7 @@ afterAll(async () => {
 });
 
 const nameOf = (change: JobChange) =>
-  change.kind === 'timeline'
-    ? change.event
-    : change.kind === 'state'
-      ? `is ${change.state}`
-      : `${change.progress} %`;
+  change.kind === 'timeline' ? change.event : change.kind === 'state' ? `is ${change.state}` : `${change.progress} %`;
 
 describe('the numbered changes of a job', () => {
   it('follow each other in the order in which they happened', async () => {
@@ -37,16 +33,7 @@ describe('the numbered changes of a job', () => {
     await failJob(sql, failed);
     const before = await readChanges(sql, { queueId: failed, after: 0 });
     expect(before.map(nameOf)).toEqual([
-      ...[
-        'is accepted',
-        'measured',
-        'charged',
-        'is submitted',
-        'submitted',
-        'is failed',
-        'failed',
-        'refunded',
-      ],
+      ...['is accepted', 'measured', 'charged', 'is submitted', 'submitted', 'is failed', 'failed', 'refunded'],
     ]);
     await storeJob(sql, running);
     const after = await readChanges(sql, { queueId: running, after: 0 });

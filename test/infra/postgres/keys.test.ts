@@ -2,14 +2,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { looksLikeSecret } from '../../../domain/keySecret.ts';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
-import {
-  createKey,
-  findKey,
-  hashSecret,
-  listKeys,
-  noteKeyUse,
-  revokeKey,
-} from '../../../infra/postgres/keys.ts';
+import { createKey, findKey, hashSecret, listKeys, noteKeyUse, revokeKey } from '../../../infra/postgres/keys.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import { createDatabase } from '../../harness/services.ts';
 

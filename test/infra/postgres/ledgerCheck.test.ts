@@ -24,10 +24,7 @@ beforeEach(async () => {
   account = await world.account({ usd: 1_000n, bundled: 3n, diem: 4n });
   other = await world.account({ usd: 1_000n });
   key = await world.key(account, { usd: 500n, diem: 500n, period: 'MONTH' });
-  const [first, second] = [
-    order(account, both(10n), { keyId: key }),
-    order(account, both(20n), { keyId: key }),
-  ];
+  const [first, second] = [order(account, both(10n), { keyId: key }), order(account, both(20n), { keyId: key })];
   child = await world.key(account, { usd: 400n, diem: 500n, period: 'LIFETIME' }, key);
   const small = order(account, both(5n), { keyId: child });
   byChild = small.operationId;
@@ -66,8 +63,7 @@ function named(found: string[], ...wanted: string[]): void {
   for (const start of wanted) expect(found.some((name) => name.startsWith(start))).toBe(true);
 }
 
-const dropChecks = (table: string, constraint: string) =>
-  `alter table ${table} drop constraint ${constraint}`;
+const dropChecks = (table: string, constraint: string) => `alter table ${table} drop constraint ${constraint}`;
 
 describe('a sound ledger', () => {
   it('breaks nothing', async () => {
@@ -183,21 +179,12 @@ describe('the check finds', () => {
   });
 
   it("I3: a parent's usage without its children's", async () => {
-    named(
-      await brokenBy(`update key_days set usd_used = usd_used - 5 where key_id = '${key}'`),
-      'I3 stored usage',
-    );
+    named(await brokenBy(`update key_days set usd_used = usd_used - 5 where key_id = '${key}'`), 'I3 stored usage');
   });
 
   it('I13: a charge that counts towards another parent than its key has', async () => {
-    named(
-      await brokenBy(`update operations set parent_key_id = null where operation_id = '${byChild}'`),
-      'I13',
-    );
-    named(
-      await brokenBy(`update operations set parent_key_id = '${key}' where operation_id = '${charged}'`),
-      'I13',
-    );
+    named(await brokenBy(`update operations set parent_key_id = null where operation_id = '${byChild}'`), 'I13');
+    named(await brokenBy(`update operations set parent_key_id = '${key}' where operation_id = '${charged}'`), 'I13');
   });
 
   it('I4: a balance below zero', async () => {
@@ -228,10 +215,7 @@ describe('the check finds', () => {
   });
 
   it('I5: a charge whose transfers are missing, and transfers without an operation', async () => {
-    named(
-      await brokenBy(`update operations set usd = usd + 1 where operation_id = '${charged}'`),
-      'I5 an operation',
-    );
+    named(await brokenBy(`update operations set usd = usd + 1 where operation_id = '${charged}'`), 'I5 an operation');
     named(await brokenBy(`delete from operations where operation_id = '${charged}'`), 'I5 an operation');
   });
 
@@ -276,9 +260,7 @@ describe('the check finds', () => {
 
   it("I8: a key that its own charges keep within its limit, but not its children's", async () => {
     // 10 and 30 are its own, 5 its child's: all usd but the 4 diem that the first charge took.
-    expect(
-      await brokenBy(`update api_keys set limit_usd = 41, limit_diem = null where id = '${key}'`),
-    ).toEqual([]);
+    expect(await brokenBy(`update api_keys set limit_usd = 41, limit_diem = null where id = '${key}'`)).toEqual([]);
     named(await brokenBy(`update api_keys set limit_usd = 40 where id = '${key}'`), 'I8');
   });
 
@@ -322,10 +304,7 @@ describe('the check finds', () => {
       ),
       'I13',
     );
-    named(
-      await brokenBy(`update operations set account_id = '${other}' where operation_id = '${charged}'`),
-      'I13',
-    );
+    named(await brokenBy(`update operations set account_id = '${other}' where operation_id = '${charged}'`), 'I13');
   });
 });
 

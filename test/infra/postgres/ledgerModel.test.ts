@@ -112,9 +112,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   { weight: 4, arbitrary: asks.map((some) => (scene: Scene) => holdBatch(scene, some)) },
   {
     weight: 3,
-    arbitrary: fc
-      .array(way, { minLength: 1, maxLength: 9 })
-      .map((ways) => (scene: Scene) => resolveBatch(scene, ways)),
+    arbitrary: fc.array(way, { minLength: 1, maxLength: 9 }).map((ways) => (scene: Scene) => resolveBatch(scene, ways)),
   },
   { weight: 3, arbitrary: ask.map((one) => (scene: Scene) => chargeOnce(scene, one)) },
   {
@@ -128,12 +126,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   {
     weight: 1,
     arbitrary: fc
-      .tuple(
-        refs(80),
-        account,
-        fc.constantFrom('usd', 'usd', 'bundled', 'vcu'),
-        fc.bigInt({ min: 1n, max: 25n }),
-      )
+      .tuple(refs(80), account, fc.constantFrom('usd', 'usd', 'bundled', 'vcu'), fc.bigInt({ min: 1n, max: 25n }))
       .map(
         ([own, to, currency, value]) =>
           (scene: Scene) =>
@@ -143,12 +136,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   {
     weight: 1,
     arbitrary: fc
-      .tuple(
-        refs(80),
-        account,
-        fc.constantFrom('usd', 'bundled', 'vcu', 'diem'),
-        fc.bigInt({ min: -9n, max: 9n }),
-      )
+      .tuple(refs(80), account, fc.constantFrom('usd', 'bundled', 'vcu', 'diem'), fc.bigInt({ min: -9n, max: 9n }))
       .map(
         ([own, to, currency, value]) =>
           (scene: Scene) =>
@@ -173,9 +161,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   },
   {
     weight: 1,
-    arbitrary: fc
-      .constantFrom(0.01, 1, 5, 24, 31 * 24)
-      .map((hours) => (scene: Scene) => advance(scene, hours)),
+    arbitrary: fc.constantFrom(0.01, 1, 5, 24, 31 * 24).map((hours) => (scene: Scene) => advance(scene, hours)),
   },
   { weight: 1, arbitrary: fc.constant(sweep) },
 ];
@@ -250,12 +236,7 @@ async function resolveBatch(scene: Scene, some: WayFor[]): Promise<void> {
   expect(await Promise.all(real)).toEqual(scene.model.resolve(ways));
 }
 
-async function refundOnce(
-  scene: Scene,
-  ownRef: Ref,
-  ofRef: Ref,
-  part: LedgerPrice | undefined,
-): Promise<void> {
+async function refundOnce(scene: Scene, ownRef: Ref, ofRef: Ref, part: LedgerPrice | undefined): Promise<void> {
   const of = nameOf(scene, ofRef);
   const own = nameOf(scene, ownRef);
   const real = await orCode(
@@ -275,13 +256,7 @@ async function refundOnce(
 
 type Money = 'usd' | 'bundled' | 'vcu';
 
-async function creditOnce(
-  scene: Scene,
-  ref: Ref,
-  to: number,
-  currency: string,
-  value: bigint,
-): Promise<void> {
+async function creditOnce(scene: Scene, ref: Ref, to: number, currency: string, value: bigint): Promise<void> {
   const own = nameOf(scene, ref);
   const real = await orCode(
     grant(world.pool, {
@@ -295,13 +270,7 @@ async function creditOnce(
   expect(real).toEqual(scene.model.post('grant', own, to, currency, value));
 }
 
-async function adjustOnce(
-  scene: Scene,
-  ref: Ref,
-  to: number,
-  currency: string,
-  value: bigint,
-): Promise<void> {
+async function adjustOnce(scene: Scene, ref: Ref, to: number, currency: string, value: bigint): Promise<void> {
   const own = nameOf(scene, ref);
   if (value === 0n) return;
   const real = await orCode(

@@ -208,9 +208,7 @@ export class LedgerModel {
     ]);
     if (rest.usd === 0n && rest.diem === 0n) return;
     const free = this.free(account);
-    const rooms = [key, key === null ? undefined : this.keys[key]?.parent].map((each) =>
-      this.room(each ?? undefined),
-    );
+    const rooms = [key, key === null ? undefined : this.keys[key]?.parent].map((each) => this.room(each ?? undefined));
     const keyUsd = least(rooms.map(({ usd }) => usd));
     const keyDiem = least(rooms.map(({ diem }) => diem));
     const diem = high(least([rest.diem, free.diem, keyDiem]) ?? 0n, 0n);
@@ -260,13 +258,7 @@ export class LedgerModel {
     if (currency === 'diem') this.#openDay(account);
     const free = this.free(account);
     const available =
-      currency === 'vcu'
-        ? purse.vcu
-        : currency === 'usd'
-          ? free.usd
-          : currency === 'diem'
-            ? free.diem
-            : free.bundled;
+      currency === 'vcu' ? purse.vcu : currency === 'usd' ? free.usd : currency === 'diem' ? free.diem : free.bundled;
     if (available + amount < 0n) return 'insufficient';
     this.posts.set(name, account);
     if (currency === 'usd') purse.usd += amount;

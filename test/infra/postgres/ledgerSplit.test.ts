@@ -46,8 +46,7 @@ it('a price is covered, and split, as the rule says', async () => {
         const split = splitPrice(price, { ...means, ...limits });
         const parts = { diem: BigInt(diem ?? 0), bundled: BigInt(bundled ?? 0), usd: BigInt(usd ?? 0) };
         expect(due ?? undefined).toBe(restInUsd(price, parts.diem)?.toString());
-        if (String(parts.bundled + parts.usd) === due)
-          expect(split).toEqual({ outcome: 'covered', ...parts });
+        if (String(parts.bundled + parts.usd) === due) expect(split).toEqual({ outcome: 'covered', ...parts });
         else expect(split.outcome).not.toBe('covered');
       }
     }),

@@ -92,10 +92,7 @@ export async function createLedgerWorld(poolSize = 8, inDatabase?: string): Prom
   };
 }
 
-async function fundedAccount(
-  pool: pg.Pool,
-  funds: { usd?: bigint; bundled?: bigint; diem?: bigint },
-): Promise<string> {
+async function fundedAccount(pool: pg.Pool, funds: { usd?: bigint; bundled?: bigint; diem?: bigint }): Promise<string> {
   const { id } = await createAccount(pool, { name: 'test', diemDailyAllocation: funds.diem ?? 0n });
   for (const currency of ['usd', 'bundled'] as const) {
     const amount = funds[currency] ?? 0n;
@@ -130,9 +127,7 @@ async function changeLimits(pool: pg.Pool, keyId: string, limits: KeyLimits): Pr
 }
 
 async function setClock(owner: pg.Pool, at: string): Promise<void> {
-  await owner.query(
-    'create table if not exists test_clock (one boolean primary key, at timestamptz not null)',
-  );
+  await owner.query('create table if not exists test_clock (one boolean primary key, at timestamptz not null)');
   await owner.query('insert into test_clock values (true, $1) on conflict (one) do update set at = $1', [at]);
   await owner.query(
     `create or replace function ledger_now() returns timestamptz language sql volatile as 'select at from test_clock'`,

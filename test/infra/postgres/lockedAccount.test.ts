@@ -89,9 +89,9 @@ describe('while the row of one account is locked', () => {
     }
     await unlock();
     expect(await ledger.hold({ ...second, ttlMs: 60_000 })).toMatchObject({ outcome: 'held' });
-    expect(await ledger.settle({ operationId: first.operationId, accountId, price: both(1n) })).toMatchObject(
-      { outcome: 'settled' },
-    );
+    expect(await ledger.settle({ operationId: first.operationId, accountId, price: both(1n) })).toMatchObject({
+      outcome: 'settled',
+    });
   });
 
   it('more accounts than can wait at once get through when theirs is free', async () => {
@@ -99,9 +99,7 @@ describe('while the row of one account is locked', () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => world.account({ usd: 100n })));
     const client = await world.owner.connect();
     await client.query('begin');
-    await client.query('select from accounts where id = any ($1) order by id for update', [
-      accounts.slice(0, 11),
-    ]);
+    await client.query('select from accounts where id = any ($1) order by id for update', [accounts.slice(0, 11)]);
     const held = accounts.map((accountId) =>
       ledger.hold({ ...order(accountId, both(1n)), operationId: randomUUID(), ttlMs: 60_000 }),
     );

@@ -5,12 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import {
-  createAccount,
-  findAccount,
-  listAccounts,
-  setDiemAllocation,
-} from '../../../infra/postgres/accounts.ts';
+import { createAccount, findAccount, listAccounts, setDiemAllocation } from '../../../infra/postgres/accounts.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
@@ -111,9 +106,7 @@ async function migrated(): Promise<string> {
 
 const textOf = (url: string, name: string) =>
   withOwner(url, async (client) => {
-    const { rows } = await client.query<{ prosrc: string }>('select prosrc from pg_proc where proname = $1', [
-      name,
-    ]);
+    const { rows } = await client.query<{ prosrc: string }>('select prosrc from pg_proc where proname = $1', [name]);
     return rows.map(({ prosrc }) => prosrc);
   });
 
@@ -172,16 +165,12 @@ describe('a further migration', () => {
 it('a database of the layout before this one is refused before anything is changed', async () => {
   const url = await emptyDatabase();
   await withOwner(url, async (client) => {
-    await client.query(
-      'create table farebox_migrations (id serial primary key, name text, run_on timestamp)',
-    );
+    await client.query('create table farebox_migrations (id serial primary key, name text, run_on timestamp)');
     await client.query(`insert into farebox_migrations (name, run_on) values ('0001_ledger', now())`);
   });
   await expect(migrate(url)).rejects.toThrow('has the tables of an older Farebox');
   const { rows } = await withOwner(url, (client) =>
-    client.query(
-      `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
-    ),
+    client.query(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`),
   );
   expect(rows).toEqual([{ relname: 'farebox_migrations' }]);
 });
@@ -229,11 +218,7 @@ describe('the functions', () => {
   });
 
   it.each([
-    [
-      'a text without meaning',
-      'create function odd() returns int language sql as $$ select nothing $$',
-      'nothing',
-    ],
+    ['a text without meaning', 'create function odd() returns int language sql as $$ select nothing $$', 'nothing'],
     [
       'two signatures',
       'create function odd() returns int language sql as $$ select 1 $$;' +
@@ -252,9 +237,7 @@ describe('the functions', () => {
     cpSync(fileURLToPath(new URL('../../../infra/postgres/', import.meta.url)), folder, { recursive: true });
     expect(readRelease(folder)).toEqual(RELEASE);
     writeFileSync(path.join(folder, 'functions/ledger/ledger_now.sql'), clockOf('select now()'));
-    expect(() => readRelease(folder)).toThrow(
-      `functions of version ${RELEASE.version} were changed: write "${NEXT} `,
-    );
+    expect(() => readRelease(folder)).toThrow(`functions of version ${RELEASE.version} were changed: write "${NEXT} `);
     rmSync(folder, { recursive: true });
   });
 });

@@ -36,9 +36,7 @@ describe('holds and resolutions of the same tick', () => {
 
   it('get each their own answer, whatever stands between them', async () => {
     const accounts = await Promise.all(Array.from({ length: 5 }, () => world.account({ usd: 10_000n })));
-    const held = Array.from({ length: 40 }, (_, index) =>
-      hold(accounts[index % 5] as string, BigInt(index + 1)),
-    );
+    const held = Array.from({ length: 40 }, (_, index) => hold(accounts[index % 5] as string, BigInt(index + 1)));
     await Promise.all(held.map((request) => ledger.hold(request)));
     const outcomes = await Promise.all(
       held.flatMap((request, index) => [
@@ -88,11 +86,7 @@ const WAYS = {
 };
 type Way = keyof typeof WAYS;
 
-async function pagesOfPair(
-  client: pg.Client,
-  accountId: string,
-  way: Way,
-): Promise<{ hold: number; settle: number }> {
+async function pagesOfPair(client: pg.Client, accountId: string, way: Way): Promise<{ hold: number; settle: number }> {
   const { operationId } = hold(accountId, 1n);
   const snapshot = JSON.stringify(SNAPSHOT);
   return {

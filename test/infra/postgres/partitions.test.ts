@@ -61,10 +61,7 @@ describe('the partitions of a table', () => {
     '%s: cannot be written by the role of the services but through the table',
     async (table) => {
       for (const partition of await partitionsOf(table)) {
-        for (const statement of [
-          `delete from ${partition}`,
-          `insert into ${partition} select * from ${table}`,
-        ]) {
+        for (const statement of [`delete from ${partition}`, `insert into ${partition} select * from ${table}`]) {
           await expect(world.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
         }
       }

@@ -3,10 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
-import {
-  openPipelinedConnection,
-  type PipelinedConnection,
-} from '../../../infra/postgres/pipelinedConnection.ts';
+import { openPipelinedConnection, type PipelinedConnection } from '../../../infra/postgres/pipelinedConnection.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 
@@ -38,9 +35,7 @@ const timed = (seconds: number, sentBy = connection) =>
   });
 
 const cut = () =>
-  world.owner.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pipeline-test'`,
-  );
+  world.owner.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pipeline-test'`);
 
 describe('a pipelined connection', () => {
   it('has one connection, on which each statement begins when the one before it is done', async () => {

@@ -51,9 +51,7 @@ describe('a pool', () => {
 
   it('survives connections that break while idle', async () => {
     await Promise.all([1, 2, 3].map(() => pool.query('select 1')));
-    await owner.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test'",
-    );
+    await owner.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test'");
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await pool.query('select 1 as one')).toMatchObject({ rows: [{ one: 1 }] });
   });

@@ -1,11 +1,7 @@
 /** The circuit of a provider: shared by all processes, opened by failures in a row, closed by any answer. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  recordProviderFailure,
-  recordProviderSuccess,
-  watchCircuits,
-} from '../../../infra/postgres/providerHealth.ts';
+import { recordProviderFailure, recordProviderSuccess, watchCircuits } from '../../../infra/postgres/providerHealth.ts';
 import { type FlowWorld, openFlowWorld } from './flowWorld.ts';
 
 let world: FlowWorld;
@@ -18,8 +14,7 @@ const newEntry = () => `entry-${randomUUID()}`;
 
 async function fail(entry: string, times: number): Promise<(number | undefined)[]> {
   const pauses: (number | undefined)[] = [];
-  for (let time = 0; time < times; time += 1)
-    pauses.push(await recordProviderFailure(world.ledger.pool, entry));
+  for (let time = 0; time < times; time += 1) pauses.push(await recordProviderFailure(world.ledger.pool, entry));
   return pauses;
 }
 

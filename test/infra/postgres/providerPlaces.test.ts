@@ -24,8 +24,7 @@ describe('places at a provider', () => {
 
   it('are without limit where none is configured', async () => {
     const account = await world.account();
-    for (const job of await world.jobs(account, 30, newLine()))
-      expect((await world.open(job)).go).toBe('submit');
+    for (const job of await world.jobs(account, 30, newLine())) expect((await world.open(job)).go).toBe('submit');
     expect(await world.running(account)).toBe(30);
   });
 
@@ -90,9 +89,7 @@ describe('the share of an account', () => {
     const line = newLine();
     const limits = { concurrent: 10 };
     const accounts = await Promise.all([world.account(), world.account(), world.account()]);
-    const lists = await Promise.all(
-      accounts.map((account, i) => world.jobs(account, i === 2 ? 2 : 30, line)),
-    );
+    const lists = await Promise.all(accounts.map((account, i) => world.jobs(account, i === 2 ? 2 : 30, line)));
     // Everybody asks in turns, the greedy one ten times as often.
     for (let turn = 0; turn < 6; turn += 1) {
       await world.admitOne(lists[2] ?? [], limits);

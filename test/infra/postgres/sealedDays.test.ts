@@ -37,8 +37,7 @@ async function sell(amount: bigint): Promise<string> {
 
 const seal = () => runLedgerCheck(world.pool, { seal: true });
 const quick = async () => (await runLedgerCheck(world.pool)).broken.map(({ invariant }) => invariant);
-const full = async () =>
-  (await runLedgerCheck(world.pool, { full: true })).broken.map(({ invariant }) => invariant);
+const full = async () => (await runLedgerCheck(world.pool, { full: true })).broken.map(({ invariant }) => invariant);
 
 /** With the protection of the tables switched off. */
 async function plant(...statements: string[]): Promise<void> {
@@ -149,11 +148,7 @@ describe('sealing', () => {
   it('by several checks at once is done once', async () => {
     const reports = await Promise.all([seal(), seal(), seal()]);
     expect(reports.flatMap(({ broken }) => broken)).toEqual([]);
-    expect(reports.flatMap(({ sealed }) => sealed).sort()).toEqual([
-      '2026-03-01',
-      '2026-03-02',
-      '2026-03-03',
-    ]);
+    expect(reports.flatMap(({ sealed }) => sealed).sort()).toEqual(['2026-03-01', '2026-03-02', '2026-03-03']);
     expect(await full()).toEqual([]);
   });
 
@@ -191,16 +186,8 @@ describe('after sealing', () => {
       'I3 stored usage',
       () => `update key_days set usd_used = 0 where day = '2026-03-01'`,
     ],
-    [
-      'removed usage of a sealed day',
-      'I3 stored usage',
-      () => `delete from key_days where day = '2026-03-02'`,
-    ],
-    [
-      'a hold on a sealed day',
-      'I4 what is held',
-      () => `update key_days set usd_held = 1 where day = '2026-03-01'`,
-    ],
+    ['removed usage of a sealed day', 'I3 stored usage', () => `delete from key_days where day = '2026-03-02'`],
+    ['a hold on a sealed day', 'I4 what is held', () => `update key_days set usd_held = 1 where day = '2026-03-01'`],
     [
       'sealed sums that a limit still counts',
       'I3 stored usage',
@@ -217,18 +204,10 @@ describe('after sealing', () => {
       'I15 a sealed balance',
       () => `update sealed_balances set bundled = bundled + 1 where day = '2026-03-01'`,
     ],
-    [
-      'a removed sealed balance',
-      'I15 a sealed balance',
-      () => `delete from sealed_balances where day = '2026-03-01'`,
-    ],
+    ['a removed sealed balance', 'I15 a sealed balance', () => `delete from sealed_balances where day = '2026-03-01'`],
     ['a removed seal between others', 'I15 seals', () => `delete from sealed_days where day = '2026-03-02'`],
     ['a removed first seal', 'I15 seals', () => `delete from sealed_days where day = '2026-03-01'`],
-    [
-      'a changed seal',
-      'I15 seals',
-      () => `update sealed_days set transfers_hash = 1 where day = '2026-03-02'`,
-    ],
+    ['a changed seal', 'I15 seals', () => `update sealed_days set transfers_hash = 1 where day = '2026-03-02'`],
     ...['2026-03-04', '2999-01-01'].map((day): [string, string, () => string] => [
       `a seal of ${day}, which is not over`,
       'I15 seals',
@@ -278,10 +257,7 @@ describe('after sealing', () => {
         limit 1`,
     ],
     ['a removed operation', `delete from operations where kind = 'charge' and ${FIRST}`],
-    [
-      'a changed operation',
-      `update operations set price_usd = price_usd + 1 where kind = 'charge' and ${FIRST}`,
-    ],
+    ['a changed operation', `update operations set price_usd = price_usd + 1 where kind = 'charge' and ${FIRST}`],
     ['a removed job', `delete from jobs`],
     ['an operation of an empty day', `update operations set created_at = '2026-03-03' where ${FIRST}`],
     ['rows before the first sealed day', `update transfers set created_at = '2026-02-01' where ${FIRST}`],

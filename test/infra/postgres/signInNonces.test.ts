@@ -33,12 +33,7 @@ describe('a nonce is used once', () => {
   test('the second use is told apart, for each wallet and family by itself', async () => {
     const solana: Wallet = { family: 'solana', address: WALLET.address };
     const other: Wallet = { family: 'evm', address: `0x${'a2'.repeat(20)}` };
-    for (const nonce of [
-      used('one'),
-      used('one', { wallet: solana }),
-      used('one', { wallet: other }),
-      used('two'),
-    ]) {
+    for (const nonce of [used('one'), used('one', { wallet: solana }), used('one', { wallet: other }), used('two')]) {
       expect(await nonces.use(nonce)).toBe(true);
       expect(await nonces.use(nonce)).toBe(false);
     }
@@ -83,11 +78,7 @@ describe('a nonce is used once', () => {
       },
     });
     const own = createSignInNonces(lossy);
-    const outcomes = await Promise.all([
-      own.use(used('lost')),
-      own.use(used('lost')),
-      own.use(used('lost too')),
-    ]);
+    const outcomes = await Promise.all([own.use(used('lost')), own.use(used('lost')), own.use(used('lost too'))]);
     expect(lost).toBe(1);
     expect(outcomes).toEqual([true, false, true]);
     expect(await nonces.use(used('lost'))).toBe(false);

@@ -73,8 +73,7 @@ async function companion(): Promise<{ hold(): Promise<unknown>; settle(): Promis
   const accountId = await world.account({ usd: 10n });
   const operationId = randomUUID();
   return {
-    hold: () =>
-      ledger.hold({ operationId, accountId, keyId: null, price: usd(1n), ttlMs: 60_000, snapshot: SNAPSHOT }),
+    hold: () => ledger.hold({ operationId, accountId, keyId: null, price: usd(1n), ttlMs: 60_000, snapshot: SNAPSHOT }),
     settle: () => ledger.settle({ operationId, price: usd(1n) }),
   };
 }
@@ -103,10 +102,7 @@ async function written({ accountId, keys }: Payer, operationId: string) {
     ),
     keys: await Promise.all(
       keys.map((key) =>
-        rows(
-          `select ${day('day')}, usd_used, usd_held, diem_used, diem_held from key_days where key_id = $1`,
-          key,
-        ),
+        rows(`select ${day('day')}, usd_used, usd_held, diem_used, diem_held from key_days where key_id = $1`, key),
       ),
     ),
   };
@@ -198,9 +194,7 @@ it('a settlement and a hold that share a statement are written as those of two s
       ledger.hold({ operationId, accountId, keyId, price: usd(60n), ttlMs: 60_000, snapshot: SNAPSHOT });
     const settle = () => ledger.settle({ operationId: ids[0], price: usd(20n) });
     const first = await hold(ids[0]);
-    const rest = together
-      ? await Promise.all([settle(), hold(ids[1])])
-      : [await settle(), await hold(ids[1])];
+    const rest = together ? await Promise.all([settle(), hold(ids[1])]) : [await settle(), await hold(ids[1])];
     const books = await Promise.all(ids.map((id) => written(payer, id)));
     await ledger.release({ operationId: ids[1] });
     return { first, rest, books };
@@ -263,9 +257,7 @@ describe('a single call', () => {
     await client.query('commit');
     client.release();
     expect(await held).toMatchObject({ outcome: 'held' });
-    const { rows } = await world.owner.query(`select day::text from operations where operation_id = $1`, [
-      operationId,
-    ]);
+    const { rows } = await world.owner.query(`select day::text from operations where operation_id = $1`, [operationId]);
     expect(rows).toEqual([{ day: '2026-11-30' }]);
   });
 });

@@ -2,12 +2,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signingKey } from '../../../infra/postgres/signingKey.ts';
-import {
-  argumentsOf,
-  entriesOf,
-  type UsageRange,
-  type UsageStep,
-} from '../../../infra/postgres/usageHistory.ts';
+import { argumentsOf, entriesOf, type UsageRange, type UsageStep } from '../../../infra/postgres/usageHistory.ts';
 import { createLedgerWorld, type LedgerWorld } from './ledgerWorld.ts';
 
 let world: LedgerWorld;
@@ -57,11 +52,7 @@ describe('a page of a large account', () => {
     ['in the middle', { from: atSecond(10_000) }, 101],
     ['across the end of a month', { from: atSecond(-50, MONTH_MS) }, 101],
     ['of a range', { from: atSecond(10_000), to: atSecond(10_030) }, 30],
-    [
-      'of a range across the end of a month',
-      { from: atSecond(-10, MONTH_MS), to: atSecond(20, MONTH_MS) },
-      30,
-    ],
+    ['of a range across the end of a month', { from: atSecond(-10, MONTH_MS), to: atSecond(20, MONTH_MS) }, 30],
     ['of a currency', { currency: 'usd' }, 101],
     ['of a currency that hardly occurs', { currency: 'bundled' }, 3],
   ])('%s reads no more rows than it shows, in the order of an index', async (_name, more, rows) => {

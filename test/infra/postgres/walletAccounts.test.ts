@@ -5,12 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Wallet } from '../../../domain/wallets.ts';
 import { inTransaction, openPool } from '../../../infra/postgres/pool.ts';
 import { creditTopUp, paymentIdOf, readTopUp, recordTopUp } from '../../../infra/postgres/topUps.ts';
-import {
-  openWalletAccount,
-  ownerOf,
-  walletAccountId,
-  walletOf,
-} from '../../../infra/postgres/walletAccounts.ts';
+import { openWalletAccount, ownerOf, walletAccountId, walletOf } from '../../../infra/postgres/walletAccounts.ts';
 import { createDatabase } from '../../harness/services.ts';
 import { somePayment } from '../../payments/scriptedNetwork.ts';
 

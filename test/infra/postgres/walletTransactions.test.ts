@@ -78,10 +78,7 @@ describe('the transactions of a wallet', () => {
       }
     }
     const all = await walletTransactions(world.pool, { accountId: account, limit: 1_000, offset: 0 });
-    expect(all.filter(({ type }) => type === 'REFUND').map(({ amountNano }) => amountNano)).toEqual([
-      12n,
-      12n,
-    ]);
+    expect(all.filter(({ type }) => type === 'REFUND').map(({ amountNano }) => amountNano)).toEqual([12n, 12n]);
     expect(all).toHaveLength(200 + 1 + 4 + 2);
     expect(all[0]?.balanceAfterNano).toBe(10n ** 12n - 200n * 700n);
     expect(all.at(-1)?.balanceAfterNano).toBe(-700n);

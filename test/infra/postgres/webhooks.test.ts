@@ -5,12 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_WEBHOOK_ATTEMPTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../../domain/webhooks.ts';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
 import { recordEvents } from '../../../infra/postgres/jobEvents.ts';
-import {
-  dropWebhook,
-  keepWebhook,
-  purgeWebhooks,
-  unsentEvents,
-} from '../../../infra/postgres/jobWebhooks.ts';
+import { dropWebhook, keepWebhook, purgeWebhooks, unsentEvents } from '../../../infra/postgres/jobWebhooks.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import {
   attemptOf,
@@ -50,10 +45,10 @@ interface Made {
 async function order({ orderedDaysAgo = 0, endedDaysAgo, events = WEBHOOK_EVENTS, job = true }: Made) {
   const queueId = randomUUID();
   await keepWebhook(pool, { queueId, accountId, url: 'https://example.com/', events });
-  await owner.query(
-    `update job_webhooks set created_at = created_at - $2 * interval '1 day' where queue_id = $1`,
-    [queueId, orderedDaysAgo],
-  );
+  await owner.query(`update job_webhooks set created_at = created_at - $2 * interval '1 day' where queue_id = $1`, [
+    queueId,
+    orderedDaysAgo,
+  ]);
   if (!job) return queueId;
   await owner.query(
     `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
@@ -68,8 +63,7 @@ async function isKept(queueId: string): Promise<boolean> {
   return (await pool.query('select from job_webhooks where queue_id = $1', [queueId])).rowCount === 1;
 }
 
-const delivery = (queueId: string) =>
-  ({ id: randomUUID(), queueId, event: 'job.failed', body: '{}' }) as const;
+const delivery = (queueId: string) => ({ id: randomUUID(), queueId, event: 'job.failed', body: '{}' }) as const;
 
 describe('the address of a job', () => {
   it('is forgotten with its deliveries 30 days after the end of the job, and not before', async () => {
@@ -86,8 +80,7 @@ describe('the address of a job', () => {
     await recordAttempt(pool, attempt(told.id, 'one'));
     expect(await purgeWebhooks(pool, MONTH)).toBe(2);
     expect(await purgeWebhooks(pool, MONTH)).toBe(0);
-    for (const [index, [what, , kept]] of cases.entries())
-      expect(await isKept(ids[index] ?? ''), what).toBe(kept);
+    for (const [index, [what, , kept]] of cases.entries()) expect(await isKept(ids[index] ?? ''), what).toBe(kept);
     expect(await attemptOf(pool, { deliveryId: told.id, step: 'one' })).toBeUndefined();
   });
 

@@ -29,11 +29,7 @@ function openLimiter(options: { leaseMs?: number } = {}): ConcurrencyLimiter {
   return limiter;
 }
 
-async function enterAll(
-  limiters: readonly ConcurrencyLimiter[],
-  accountId: string,
-  count: number,
-): Promise<Leave[]> {
+async function enterAll(limiters: readonly ConcurrencyLimiter[], accountId: string, count: number): Promise<Leave[]> {
   const calls = Array.from({ length: count }, (_, turn) =>
     limiters[turn % limiters.length]?.enter(accountId, randomUUID(), 5),
   );

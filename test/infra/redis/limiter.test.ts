@@ -6,12 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../infra/log.ts';
 import { openRedis, pingRedis } from '../../../infra/redis/connect.ts';
-import {
-  type Counter,
-  createLimiter,
-  createLocalLimiter,
-  type Limiter,
-} from '../../../infra/redis/limiter.ts';
+import { type Counter, createLimiter, createLocalLimiter, type Limiter } from '../../../infra/redis/limiter.ts';
 import { startRedis } from '../../harness/redis.ts';
 import { services } from '../../harness/services.ts';
 
@@ -227,8 +222,7 @@ it('while Redis hangs one call at a time waits for it, the others are counted at
   expect(mostWaiting).toBeLessThanOrEqual(2);
   await Promise.all(calls);
   hanging.goOn();
-  const counted = async () =>
-    Number(await redis.hget(`farebox:{${accountId}}:RPM:model`, 't').catch(() => 0));
+  const counted = async () => Number(await redis.hget(`farebox:{${accountId}}:RPM:model`, 't').catch(() => 0));
   // What hung is counted late; after that the number only grows when calls are counted there again.
   await expect.poll(counted).toBeGreaterThan(0);
   const before = await counted();

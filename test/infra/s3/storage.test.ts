@@ -34,8 +34,7 @@ beforeEach(async () => {
       request.resume().once('end', () => answer.writeHead(status).end(body));
       return;
     }
-    if (request.url?.includes('list-type=2'))
-      return void answer.writeHead(200, LISTED.headers).end(LISTED.body);
+    if (request.url?.includes('list-type=2')) return void answer.writeHead(200, LISTED.headers).end(LISTED.body);
     answer.writeHead(200, { 'Content-Length': ANNOUNCED_BYTES });
     answer.write(Buffer.alloc(1_000));
     half(answer);

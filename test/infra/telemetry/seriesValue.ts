@@ -1,9 +1,5 @@
 /** The value of a series in a scrape whose labels include these; undefined when there is none. */
-export function seriesValue(
-  text: string,
-  name: string,
-  labels: Record<string, string> = {},
-): number | undefined {
+export function seriesValue(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   for (const line of text.split('\n')) {
     const [, found, inner = '', value] = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
     if (found !== name) continue;

@@ -108,8 +108,7 @@ describe('a collector that is gone', () => {
   }
 
   test('that refuses costs no request anything, is told of once and counted', async () => {
-    const before =
-      (await traceExports.get()).values.find(({ labels }) => labels.outcome === 'lost')?.value ?? 0;
+    const before = (await traceExports.get()).values.find(({ labels }) => labels.outcome === 'lost')?.value ?? 0;
     const api = await apiWith('http://127.0.0.1:1');
     const { secret } = await api.newKey('ADMIN');
     for (let asked = 0; asked < 20; asked += 1) {

@@ -6,26 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TRACE_HEADER } from '../../../domain/traceHeader.ts';
 import { tracingSinks } from '../../../workers/tracing.ts';
 import { eventually } from '../../acceptance/deployment.ts';
-import {
-  completeForGood,
-  outcomeOf,
-  queueFile,
-  queueIdOf,
-  queueJson,
-  untilState,
-} from '../../acceptance/orders.ts';
+import { completeForGood, outcomeOf, queueFile, queueIdOf, queueJson, untilState } from '../../acceptance/orders.ts';
 import { toneWav } from '../../acceptance/recordings.ts';
 import { ROOT } from '../../harness/spawn.ts';
 import type { CollectedSpan } from '../../stubs/collector.ts';
 import { seriesValue } from './seriesValue.ts';
-import {
-  CLOUD,
-  FAILING,
-  openWatchedWorld,
-  POLLED,
-  SECRET_IN_URL,
-  type WatchedWorld,
-} from './watchedWorld.ts';
+import { CLOUD, FAILING, openWatchedWorld, POLLED, SECRET_IN_URL, type WatchedWorld } from './watchedWorld.ts';
 
 let world: WatchedWorld;
 
@@ -124,11 +110,7 @@ describe('traces', () => {
     const reply = await farebox.account.api.get('/billing/balance', { key: farebox.account.adminKey });
     const requestId = reply.headers.get('x-request-id') ?? '';
     const spans = await trace(requestId, 'GET /billing/balance');
-    expect(spans.map(({ name }) => name).sort()).toEqual([
-      'GET /billing/balance',
-      'ledger balance',
-      'limits',
-    ]);
+    expect(spans.map(({ name }) => name).sort()).toEqual(['GET /billing/balance', 'ledger balance', 'limits']);
     expect(named(spans, 'limits')?.attributes).toMatchObject({ 'farebox.outcome': 'admitted' });
 
     const refused = await farebox.account.api.post('/audio/voice-changer/queue', {
@@ -165,16 +147,12 @@ describe('metrics', () => {
   test('the API counts requests, what it adds to them, and the decisions of the limiter', async () => {
     const { api } = await world.scrape();
     const route = { route: '/audio/voice-changer/queue' };
-    expect(seriesValue(api, 'farebox_http_request_duration_seconds_count', { ...route, status: '200' })).toBe(
-      3,
-    );
+    expect(seriesValue(api, 'farebox_http_request_duration_seconds_count', { ...route, status: '200' })).toBe(3);
     expect(seriesValue(api, 'farebox_http_added_seconds_count', route)).toBeGreaterThanOrEqual(3);
     const admitted = { outcome: 'admitted', limit: 'none', counted: 'redis' };
     expect(seriesValue(api, 'farebox_limiter_decisions_total', admitted)).toBeGreaterThan(3);
     expect(seriesValue(api, 'farebox_limiter_fallback')).toBe(0);
-    expect(
-      seriesValue(api, 'farebox_ledger_duration_seconds_count', { operation: 'balance' }),
-    ).toBeGreaterThan(0);
+    expect(seriesValue(api, 'farebox_ledger_duration_seconds_count', { operation: 'balance' })).toBeGreaterThan(0);
     expect(seriesValue(api, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
     expect(seriesValue(api, 'farebox_trace_spans_total', { outcome: 'sent' })).toBeGreaterThan(3);
   });
@@ -185,27 +163,20 @@ describe('metrics', () => {
     expect(seriesValue(api, 'farebox_holds_open')).toBe(0);
     expect(seriesValue(api, 'farebox_holds_oldest_seconds')).toBe(0);
     expect(seriesValue(api, 'farebox_queue_backlog_tasks', { queue: 'jobs', kind: 'workflow' })).toBe(0);
-    expect(seriesValue(api, 'farebox_queue_backlog_age_seconds', { queue: 'media', kind: 'activity' })).toBe(
-      0,
-    );
+    expect(seriesValue(api, 'farebox_queue_backlog_age_seconds', { queue: 'media', kind: 'activity' })).toBe(0);
   });
 
   test('the worker counts jobs by state and model, refunds, provider outcomes and its steps', async () => {
     const { worker } = await world.scrape();
-    const jobs = (model: string, state: string) =>
-      seriesValue(worker, 'farebox_jobs_total', { model, state });
+    const jobs = (model: string, state: string) => seriesValue(worker, 'farebox_jobs_total', { model, state });
     for (const state of ['accepted', 'stored', 'deleted']) expect(jobs(CLOUD, state)).toBe(1);
     expect(jobs(FAILING, 'failed')).toBe(1);
-    expect(seriesValue(worker, 'farebox_refunds_total', { model: FAILING, reason: 'provider_failed' })).toBe(
-      1,
-    );
+    expect(seriesValue(worker, 'farebox_refunds_total', { model: FAILING, reason: 'provider_failed' })).toBe(1);
     const outcome = (provider: string, told: string) =>
       seriesValue(worker, 'farebox_provider_outcomes_total', { provider, outcome: told });
     expect(outcome('elevenlabs', 'done')).toBe(1);
     expect(outcome('simulated', 'refused_failed')).toBe(1);
-    expect(seriesValue(worker, 'farebox_provider_duration_seconds_count', { provider: 'elevenlabs' })).toBe(
-      1,
-    );
+    expect(seriesValue(worker, 'farebox_provider_duration_seconds_count', { provider: 'elevenlabs' })).toBe(1);
     expect(seriesValue(worker, 'farebox_ledger_batch_size_sum', { operation: 'charge' })).toBe(3);
     const step = { activity: 'awaitOutcome', outcome: 'waiting' };
     expect(seriesValue(worker, 'farebox_activity_duration_seconds_count', step)).toBeGreaterThan(0);
@@ -222,14 +193,10 @@ describe('metrics', () => {
       // Of the first look at its height, and of the call.
       const labels = { network: 'base-sepolia', outcome: 'answered' };
       const behind = seriesValue(api, 'farebox_rpc_node_blocks_behind', { network: 'base-sepolia' });
-      return behind === 0
-        ? { api, count: seriesValue(api, 'farebox_rpc_node_requests_total', labels) }
-        : undefined;
+      return behind === 0 ? { api, count: seriesValue(api, 'farebox_rpc_node_requests_total', labels) } : undefined;
     });
     expect(requests.count).toBeGreaterThan(0);
-    expect(requests.api).toMatch(
-      /farebox_rpc_node_requests_total\{network="base-sepolia",node="0 127\.0\.0\.1:\d+"/,
-    );
+    expect(requests.api).toMatch(/farebox_rpc_node_requests_total\{network="base-sepolia",node="0 127\.0\.0\.1:\d+"/);
     expect(requests.api).not.toContain(SECRET_IN_URL);
   });
 
@@ -253,9 +220,7 @@ describe('the dashboard', () => {
     const exported = exportedBy(`${api}\n${worker}`);
     const asked = new Set(queries().flatMap((query) => query.match(METRIC) ?? []));
     expect([...asked].filter((name) => !exported.series.has(name))).toEqual([]);
-    const labels = queries().flatMap((query) =>
-      [...query.matchAll(LABELS)].flatMap(([, by = '']) => by.split(', ')),
-    );
+    const labels = queries().flatMap((query) => [...query.matchAll(LABELS)].flatMap(([, by = '']) => by.split(', ')));
     expect(labels.filter((label) => !exported.labels.has(label))).toEqual([]);
     const shown = [...asked].map((name) => name.replace(/_(bucket|count|sum)$/, ''));
     expect([...exported.ours].filter((name) => !shown.includes(name))).toEqual([]);
@@ -329,9 +294,6 @@ function exportedBy(text: string): { series: Set<string>; labels: Set<string>; o
     if (name.startsWith('farebox_')) ours.add(name);
   }
   // `instance` is Prometheus' own.
-  const labels = new Set([
-    'instance',
-    ...[...text.matchAll(/[{,]([a-z_]+)="/g)].map(([, label = '']) => label),
-  ]);
+  const labels = new Set(['instance', ...[...text.matchAll(/[{,]([a-z_]+)="/g)].map(([, label = '']) => label)]);
   return { series, labels, ours };
 }

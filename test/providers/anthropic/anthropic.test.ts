@@ -2,12 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest, MediaPart } from '../../../domain/text/chat.ts';
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createAnthropic } from '../../../providers/anthropic/anthropic.ts';
-import {
-  type AnthropicScript,
-  type AnthropicStub,
-  type Block,
-  startAnthropicStub,
-} from '../../stubs/anthropic.ts';
+import { type AnthropicScript, type AnthropicStub, type Block, startAnthropicStub } from '../../stubs/anthropic.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 let stub: AnthropicStub;
@@ -186,29 +181,17 @@ describe('a request', () => {
 
   const tools = [{ name: 'weather', parameters: { properties: {} }, strict: true }];
   it.each<[Partial<ChatRequest>, object]>([
-    [
-      { tools },
-      { tools: [{ name: 'weather', input_schema: { type: 'object', properties: {} }, strict: true }] },
-    ],
+    [{ tools }, { tools: [{ name: 'weather', input_schema: { type: 'object', properties: {} }, strict: true }] }],
     [{ tools, toolChoice: 'auto' }, { tool_choice: { type: 'auto' } }],
     [{ tools, toolChoice: 'none' }, { tool_choice: { type: 'none' } }],
     [{ tools, toolChoice: 'required' }, { tool_choice: { type: 'any' } }],
     [{ tools, toolChoice: { name: 'weather' } }, { tool_choice: { type: 'tool', name: 'weather' } }],
     [{ tools, parallelToolCalls: false }, { tool_choice: { type: 'auto', disable_parallel_tool_use: true } }],
     [{ sampling: { stop: ['END', ' \n'] } }, { stop_sequences: ['END'] }],
-    [
-      { reasoning: { effort: 'high' } },
-      { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
-    ],
+    [{ reasoning: { effort: 'high' } }, { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
     [{ reasoning: { effort: 'none' } }, { thinking: { type: 'disabled' } }],
-    [
-      { reasoning: { enabled: false }, upstreamModel: 'claude-sonnet-5-5' },
-      { thinking: { type: 'between_tools' } },
-    ],
-    [
-      { reasoning: { enabled: false }, upstreamModel: 'claude-opus-5-5' },
-      { output_config: { effort: 'low' } },
-    ],
+    [{ reasoning: { enabled: false }, upstreamModel: 'claude-sonnet-5-5' }, { thinking: { type: 'between_tools' } }],
+    [{ reasoning: { enabled: false }, upstreamModel: 'claude-opus-5-5' }, { output_config: { effort: 'low' } }],
     [
       { reasoning: { effort: 'medium' }, upstreamModel: 'claude-haiku-4-5', sampling: { temperature: 0.3 } },
       { thinking: { type: 'enabled', budget_tokens: 2_000 } },

@@ -93,9 +93,7 @@ export function sdkClient(stub: ElevenLabsStub, apiKey = stub.apiKey): ElevenLab
 }
 
 /** The error that the SDK makes of the service's reply. */
-export async function sdkFailure(
-  work: PromiseLike<unknown>,
-): Promise<{ status: number | undefined; detail: unknown }> {
+export async function sdkFailure(work: PromiseLike<unknown>): Promise<{ status: number | undefined; detail: unknown }> {
   const error = await Promise.resolve(work).then(
     () => undefined,
     (reason: unknown) => reason,

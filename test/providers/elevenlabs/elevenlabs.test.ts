@@ -189,9 +189,7 @@ describe('a refusal', () => {
       expect(outcome).toMatchObject({ status: 'refused', reason: 'credential' });
       expect(outcome).toHaveProperty('message', expect.not.stringMatching(/quota|key/i));
     }
-    const replies = [401, 402, 403].map(
-      (status) => ({ kind: 'reply', status, body: '<html>no</html>' }) as const,
-    );
+    const replies = [401, 402, 403].map((status) => ({ kind: 'reply', status, body: '<html>no</html>' }) as const);
     for (const reply of replies) expect(await runWith(reply)).toMatchObject({ reason: 'credential' });
   });
 
@@ -225,18 +223,15 @@ describe('a refusal', () => {
   });
 
   const inFront = [301, 302, 400, 404, 405, 418] as const;
-  it.each(inFront)(
-    '%d from something in front of the service is a failure, not the client’s fault',
-    async (status) => {
-      const reply = {
-        kind: 'reply',
-        status,
-        body: '<html>gateway</html>',
-        headers: { location: '/elsewhere' },
-      } as const;
-      expect(await runWith(reply)).toMatchObject({ status: 'refused', reason: 'failed' });
-    },
-  );
+  it.each(inFront)('%d from something in front of the service is a failure, not the client’s fault', async (status) => {
+    const reply = {
+      kind: 'reply',
+      status,
+      body: '<html>gateway</html>',
+      headers: { location: '/elsewhere' },
+    } as const;
+    expect(await runWith(reply)).toMatchObject({ status: 'refused', reason: 'failed' });
+  });
 });
 
 describe('a full service', () => {

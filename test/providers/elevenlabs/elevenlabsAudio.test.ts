@@ -96,22 +96,12 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
   const compose = (change: object) => sdkClient(stub).music.compose({ prompt: 'A waltz', ...change });
   const sound = (change: object) => sdkClient(stub).textToSoundEffects.convert({ text: 'Rain', ...change });
   const refusals: [string, () => PromiseLike<unknown>, number, object][] = [
-    [
-      'a text too long',
-      () => speak({ text: 'a'.repeat(10_001) }),
-      400,
-      { code: 'max_character_limit_exceeded' },
-    ],
+    ['a text too long', () => speak({ text: 'a'.repeat(10_001) }), 400, { code: 'max_character_limit_exceeded' }],
     ['a language of v2', () => speak({ languageCode: 'en' }), 400, { code: 'unsupported_language' }],
     ['a hurry', () => speak({ voiceSettings: { speed: 1.3 } }), 400, { code: 'invalid_voice_settings' }],
     ['an unknown model', () => speak({ modelId: 'eleven_none' }), 400, { code: 'model_not_found' }],
     ['a format of a better plan', () => speak({ outputFormat: 'mp3_44100_192' }), 403, {}],
-    [
-      'music of two seconds',
-      () => compose({ musicLengthMs: 2_000 }),
-      422,
-      [{ loc: ['body', 'music_length_ms'] }],
-    ],
+    ['music of two seconds', () => compose({ musicLengthMs: 2_000 }), 422, [{ loc: ['body', 'music_length_ms'] }]],
     ['music of nothing', () => sdkClient(stub).music.compose({}), 422, [{ loc: ['body'] }]],
     [
       'music of somebody else',
@@ -119,24 +109,9 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
       400,
       { code: 'bad_request', status: 'bad_prompt', data: { prompt_suggestion: SUGGESTED_PROMPT } },
     ],
-    [
-      'a plan of somebody else',
-      () => compose({ prompt: 'in the style of' }),
-      400,
-      { status: 'bad_composition_plan' },
-    ],
-    [
-      'a sound of 31 seconds',
-      () => sound({ durationSeconds: 31 }),
-      422,
-      [{ loc: ['body', 'duration_seconds'] }],
-    ],
-    [
-      'a sound too long to read',
-      () => sound({ text: 'a'.repeat(451) }),
-      400,
-      { code: 'max_character_limit_exceeded' },
-    ],
+    ['a plan of somebody else', () => compose({ prompt: 'in the style of' }), 400, { status: 'bad_composition_plan' }],
+    ['a sound of 31 seconds', () => sound({ durationSeconds: 31 }), 422, [{ loc: ['body', 'duration_seconds'] }]],
+    ['a sound too long to read', () => sound({ text: 'a'.repeat(451) }), 400, { code: 'max_character_limit_exceeded' }],
   ];
   it.each(refusals)('refuses %s', async (_, work, status, detail) => {
     expect(await sdkFailure(work())).toMatchObject({ status, detail });
@@ -270,13 +245,9 @@ describe('an order of audio', () => {
   });
 
   it('has every built-in model that names the service, within its own rules', async () => {
-    const models = BUILT_IN_MODELS.filter(
-      (model) => model.provider === 'elevenlabs' && model.kind === 'music',
-    );
+    const models = BUILT_IN_MODELS.filter((model) => model.provider === 'elevenlabs' && model.kind === 'music');
     expect(models).toHaveLength(4);
-    for (const { upstreamModel, spec } of models.flatMap((model) =>
-      model.kind === 'music' ? [model] : [],
-    )) {
+    for (const { upstreamModel, spec } of models.flatMap((model) => (model.kind === 'music' ? [model] : []))) {
       for (const [seconds, speed] of [
         [spec.min_duration, spec.min_speed],
         [spec.max_duration, spec.max_speed],

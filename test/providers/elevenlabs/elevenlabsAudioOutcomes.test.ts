@@ -67,12 +67,7 @@ describe('what becomes of an order of audio', () => {
       undefined,
       { reason: 'refused', message: expect.stringContaining('music_length_ms') },
     ],
-    [
-      'a model that the service has not',
-      speech({ upstreamModel: 'eleven_none' }),
-      undefined,
-      { reason: 'credential' },
-    ],
+    ['a model that the service has not', speech({ upstreamModel: 'eleven_none' }), undefined, { reason: 'credential' }],
     ['a plan without music', music(), said(402, { status: 'paid_plan_required' }), { reason: 'credential' }],
     [
       'a library voice that the plan has not',
@@ -109,12 +104,7 @@ describe('what becomes of an order of audio', () => {
       said(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '7' }),
       { status: 'busy', reason: 'rate_limited', retryAfterMs: 7_000 },
     ],
-    [
-      '503 in its own words',
-      music(),
-      said(503, { message: 'Later.' }),
-      { status: 'busy', reason: 'overloaded' },
-    ],
+    ['503 in its own words', music(), said(503, { message: 'Later.' }), { status: 'busy', reason: 'overloaded' }],
     ['503 of a gateway', music(), { kind: 'reply', status: 503, body: html }, { status: 'unknown' }],
     ['500', music(), said(500, { message: 'Oops.' }), { status: 'refused', reason: 'failed' }],
     ['a reply that is lost', music(), { kind: 'accept-then-destroy' }, { status: 'unknown' }],
@@ -159,8 +149,7 @@ describe('a suggested prompt', () => {
   });
 
   it('that is none does not hide why the order was refused', async () => {
-    for (const none of [null, '', ' ', 7, ['a'], { text: 'a' }])
-      expect(await suggestion(none)).toBeUndefined();
+    for (const none of [null, '', ' ', 7, ['a'], { text: 'a' }]) expect(await suggestion(none)).toBeUndefined();
     for (const data of ['text', 7, [], null]) {
       const outcome = await runWith(said(400, { status: 'bad_prompt', message: 'No.', data }), music());
       expect(outcome).toMatchObject({ reason: 'content_policy', message: 'No.' });

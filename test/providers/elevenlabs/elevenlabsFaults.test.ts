@@ -101,10 +101,7 @@ describe('an answer that cannot be the output', () => {
   const unusable: [string, StubBehaviour][] = [
     ['an HTML page', { kind: 'ok', contentType: 'text/html', body: '<html>Hello</html>' }],
     ['JSON', { kind: 'ok', contentType: 'application/json', body: '{"detail":"ok"}' }],
-    [
-      'an HTML page that claims to be audio',
-      { kind: 'ok', contentType: 'audio/mpeg', body: '<html></html>' },
-    ],
+    ['an HTML page that claims to be audio', { kind: 'ok', contentType: 'audio/mpeg', body: '<html></html>' }],
     ['audio that claims to be HTML', { kind: 'ok', contentType: 'text/html', body: silentMp3(1) }],
     ['no byte', { kind: 'ok', contentType: 'audio/mpeg', body: '' }],
     ['another kind of audio', { kind: 'ok', contentType: 'audio/wav', body: testWav(1) }],
@@ -123,10 +120,7 @@ describe('an answer that cannot be the output', () => {
 
   it('never shows the key', async () => {
     const secret = 'xi-secret-key-0123456789';
-    const behaviours: StubBehaviour[] = [
-      { kind: 'hang' },
-      { kind: 'reply', status: 401, body: { detail: 'no' } },
-    ];
+    const behaviours: StubBehaviour[] = [{ kind: 'hang' }, { kind: 'reply', status: 401, body: { detail: 'no' } }];
     for (const behaviour of behaviours) {
       const outcome = await runWith(behaviour, { options: { apiKey: secret } });
       expect(JSON.stringify(outcome)).not.toContain(secret);

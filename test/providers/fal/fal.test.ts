@@ -147,12 +147,7 @@ const SUBMIT: Row[] = [
   ],
   ['a limit without one', 'submit', reply(429, PAGE), { status: 'busy', reason: 'rate_limited' }],
   ['no room, in words', 'submit', reply(503, { detail: 'Service unavailable' }), overloaded],
-  [
-    'no room, with a pause',
-    'submit',
-    reply(503, PAGE, { 'retry-after': '2' }),
-    { ...overloaded, retryAfterMs: 2_000 },
-  ],
+  ['no room, with a pause', 'submit', reply(503, PAGE, { 'retry-after': '2' }), { ...overloaded, retryAfterMs: 2_000 }],
   ['a gateway’s page of 503', 'submit', reply(503, PAGE), UNKNOWN],
   ['a gateway’s page of 502', 'submit', reply(502, PAGE), UNKNOWN],
   ['a gateway’s page of 504', 'submit', reply(504, PAGE), UNKNOWN],
@@ -245,12 +240,7 @@ const POLL: Row[] = [
   ['a page of success', 'status', reply(200, PAGE), UNKNOWN],
   ['truncated JSON', 'status', reply(200, '{"status":"COMPL'), UNKNOWN],
   ['a list', 'status', reply(200, []), UNKNOWN],
-  [
-    'the status of another order',
-    'status',
-    reply(200, { status: 'COMPLETED', request_id: 'other' }),
-    UNKNOWN,
-  ],
+  ['the status of another order', 'status', reply(200, { status: 'COMPLETED', request_id: 'other' }), UNKNOWN],
   ['no such order', 'status', reply(404, { detail: 'Request not found' }), refused('failed')],
   ['a page that refuses', 'status', reply(403, PAGE), UNKNOWN],
   ['a page that is not there', 'result', reply(404, PAGE), UNKNOWN],
@@ -391,8 +381,6 @@ describe('asking for an order', () => {
 
   it('sends the credential to the service alone', async () => {
     await caller.run(music());
-    expect(new Set(stub.calls.map(({ authorization }) => authorization))).toEqual(
-      new Set([`Key ${stub.apiKey}`]),
-    );
+    expect(new Set(stub.calls.map(({ authorization }) => authorization))).toEqual(new Set([`Key ${stub.apiKey}`]));
   });
 });

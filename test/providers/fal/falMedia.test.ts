@@ -117,24 +117,12 @@ describe('pictures', () => {
   it.each([
     ['fal-ai/qwen-image', { width: 640, height: 480 }, { image_size: { width: 640, height: 480 } }],
     ['fal-ai/qwen-image', { aspectRatio: '16:9' }, { image_size: { width: 1360, height: 768 } }],
-    [
-      'fal-ai/qwen-image',
-      { aspectRatio: '1:1', resolution: '2K' },
-      { image_size: { width: 2048, height: 2048 } },
-    ],
-    [
-      'fal-ai/qwen-image',
-      { guidance: 4, negativePrompt: 'no' },
-      { guidance_scale: 4, negative_prompt: 'no' },
-    ],
+    ['fal-ai/qwen-image', { aspectRatio: '1:1', resolution: '2K' }, { image_size: { width: 2048, height: 2048 } }],
+    ['fal-ai/qwen-image', { guidance: 4, negativePrompt: 'no' }, { guidance_scale: 4, negative_prompt: 'no' }],
     ['fal-ai/qwen-image', { format: 'webp' }, { output_format: 'png' }],
     ['fal-ai/qwen-image', { style: 'Anime' }, { prompt: expect.stringMatching(/Style: Anime\.$/) }],
     ['fal-ai/nano-banana-2', { width: 1280, height: 720 }, { aspect_ratio: '16:9' }],
-    [
-      'fal-ai/nano-banana-2',
-      { aspectRatio: '4:5', resolution: '4K' },
-      { aspect_ratio: '4:5', resolution: '4K' },
-    ],
+    ['fal-ai/nano-banana-2', { aspectRatio: '4:5', resolution: '4K' }, { aspect_ratio: '4:5', resolution: '4K' }],
     ['fal-ai/nano-banana-2', { searchesWeb: true }, { enable_web_search: true, safety_tolerance: '2' }],
     [
       'fal-ai/nano-banana-2',
@@ -165,9 +153,7 @@ describe('an edit', () => {
     expect(lastInput()?.image_urls).toHaveLength(2);
     expect(lastInput()).not.toHaveProperty('image_size');
     const urls = (lastInput()?.image_urls ?? []) as string[];
-    const bytes = await Promise.all(
-      urls.map(async (url) => (await (await fetch(url)).arrayBuffer()).byteLength),
-    );
+    const bytes = await Promise.all(urls.map(async (url) => (await (await fetch(url)).arrayBuffer()).byteLength));
     expect(bytes).toEqual(await Promise.all(images.map(async ({ path }) => (await readFile(path)).length)));
     await editImage({ ...order, resolution: '2K' }, await caller.context());
     expect(lastInput()?.image_size).toEqual({ width: 2896, height: 1456 });
@@ -203,10 +189,7 @@ describe('an edit', () => {
 
 describe('a picture', () => {
   it.each(['fal-ai/bria/background/remove', 'fal-ai/birefnet'])('is cut out by %s', async (upstreamModel) => {
-    const made = await falMedia(stub).cutOut(
-      cutout(upstreamModel, await caller.image()),
-      await caller.context(),
-    );
+    const made = await falMedia(stub).cutOut(cutout(upstreamModel, await caller.image()), await caller.context());
     expect(made.contentType).toBe('image/png');
   });
 
@@ -325,9 +308,7 @@ describe('a voice', () => {
   it('that is taken in once is named by the service', async () => {
     const order = sample('fal-ai/minimax/speech-02-hd', await caller.recording());
     expect(await falMedia(stub).cloneVoice(order, await caller.context())).toBe('Voice3f2a');
-    expect(stub.orders).toMatchObject([
-      { model: 'fal-ai/minimax/voice-clone', input: { model: 'speech-02-hd' } },
-    ]);
+    expect(stub.orders).toMatchObject([{ model: 'fal-ai/minimax/voice-clone', input: { model: 'speech-02-hd' } }]);
   });
 
   it('cannot be cloned for a model that has a fixed choice', async () => {

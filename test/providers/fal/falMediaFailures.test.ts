@@ -25,31 +25,23 @@ type Operate = (provider: Required<MediaProvider>, context: MediaCallContext) =>
 
 const OPERATIONS: Record<string, { operate: Operate; stores?: true; fetches?: true }> = {
   makeImages: {
-    operate: (provider, context) =>
-      provider.makeImages(picture({ upstreamModel: 'fal-ai/z-image/turbo' }), context),
+    operate: (provider, context) => provider.makeImages(picture({ upstreamModel: 'fal-ai/z-image/turbo' }), context),
     fetches: true,
   },
   editImage: {
     operate: async (provider, context) =>
-      provider.editImage(
-        edit({ upstreamModel: 'fal-ai/flux-2-max/edit', images: [await helper.image()] }),
-        context,
-      ),
+      provider.editImage(edit({ upstreamModel: 'fal-ai/flux-2-max/edit', images: [await helper.image()] }), context),
     stores: true,
     fetches: true,
   },
   cutOut: {
-    operate: async (provider, context) =>
-      provider.cutOut(cutout('fal-ai/birefnet', await helper.image()), context),
+    operate: async (provider, context) => provider.cutOut(cutout('fal-ai/birefnet', await helper.image()), context),
     stores: true,
     fetches: true,
   },
   enlarge: {
     operate: async (provider, context) =>
-      provider.enlarge(
-        enlargement({ upstreamModel: 'fal-ai/clarity-upscaler', image: await helper.image() }),
-        context,
-      ),
+      provider.enlarge(enlargement({ upstreamModel: 'fal-ai/clarity-upscaler', image: await helper.image() }), context),
     stores: true,
     fetches: true,
   },
@@ -333,10 +325,7 @@ it('one of several orders that fails ends the others', async () => {
   try {
     endless(stub);
     const context = await helper.context();
-    const work = falMedia(stub).makeImages(
-      picture({ upstreamModel: 'fal-ai/flux-2-pro', count: 3 }),
-      context,
-    );
+    const work = falMedia(stub).makeImages(picture({ upstreamModel: 'fal-ai/flux-2-pro', count: 3 }), context);
     await vi.waitFor(() => expect(stub.orders).toHaveLength(3), { timeout: 60_000 });
     stub.faults.status = [reply(404, { detail: 'Request not found' })];
     await expect(work).rejects.toMatchObject({ reason: 'failed' });

@@ -86,14 +86,11 @@ describe('the media of an order', () => {
     ['a place without room', 'put', reply(503, {}), overloaded],
     ['a place that hangs up', 'put', { kind: 'destroy' }, overloaded],
   ];
-  it.each(rows)(
-    'that meet %s were not ordered, and may be tried again or not',
-    async (_what, stage, fault, wanted) => {
-      stub.faults[stage] = [fault];
-      expect(await upscale(Buffer.from('x'))).toMatchObject(wanted);
-      expect(stub.orders).toEqual([]);
-    },
-  );
+  it.each(rows)('that meet %s were not ordered, and may be tried again or not', async (_what, stage, fault, wanted) => {
+    stub.faults[stage] = [fault];
+    expect(await upscale(Buffer.from('x'))).toMatchObject(wanted);
+    expect(stub.orders).toEqual([]);
+  });
 
   it('that meet a part without a name, or an end that fails, were not ordered', async () => {
     const bytes = Buffer.alloc(91 * MEGABYTE);

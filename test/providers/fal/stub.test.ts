@@ -156,12 +156,7 @@ describe("the stub, exercised by the service's own client", () => {
     const message = Buffer.from([...names, digest].join('\n'));
     const signature = Buffer.from(headers['x-fal-webhook-signature'] ?? '', 'hex');
     const signedBy = (keys as { keys: { x: string }[] }).keys.map(({ x }) =>
-      verify(
-        null,
-        message,
-        createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
-        signature,
-      ),
+      verify(null, message, createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }), signature),
     );
     expect(signedBy).toEqual([true, false]);
     const failed = { ...order, input: {} };

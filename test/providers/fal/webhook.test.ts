@@ -58,20 +58,14 @@ describe('a call at the end of an order', () => {
 
   it.each<[string, (call: Callback) => Callback]>([
     ['with another body', (call) => changed(call, {}, Buffer.from('{"status":"OK"}'))],
-    [
-      'with a body that is a byte longer',
-      (call) => changed(call, {}, Buffer.concat([call.body, Buffer.from(' ')])),
-    ],
+    ['with a body that is a byte longer', (call) => changed(call, {}, Buffer.concat([call.body, Buffer.from(' ')]))],
     ['for another order', (call) => changed(call, { 'x-fal-webhook-request-id': 'other' })],
     ['of another account', (call) => changed(call, { 'x-fal-webhook-user-id': 'other' })],
     ['at another time', (call) => changed(call, { 'x-fal-webhook-timestamp': String(now() - 7) })],
     ['without a signature', (call) => changed(call, { 'x-fal-webhook-signature': undefined })],
     ['with half a signature', (call) => changed(call, { 'x-fal-webhook-signature': 'ab'.repeat(32) })],
     ['with zeros for a signature', (call) => changed(call, { 'x-fal-webhook-signature': '00'.repeat(64) })],
-    [
-      'with a signature that is no number',
-      (call) => changed(call, { 'x-fal-webhook-signature': 'zz'.repeat(64) }),
-    ],
+    ['with a signature that is no number', (call) => changed(call, { 'x-fal-webhook-signature': 'zz'.repeat(64) })],
     ['without an order', (call) => changed(call, { 'x-fal-webhook-request-id': undefined })],
     ['without an account', (call) => changed(call, { 'x-fal-webhook-user-id': undefined })],
     ['without a time', (call) => changed(call, { 'x-fal-webhook-timestamp': undefined })],

@@ -31,10 +31,7 @@ interface Run {
   heartbeats: number;
 }
 
-async function change(
-  changes: Partial<VoiceChangeRequest>,
-  signal = new AbortController().signal,
-): Promise<Run> {
+async function change(changes: Partial<VoiceChangeRequest>, signal = new AbortController().signal): Promise<Run> {
   const workFolder = join(folder, String(runs++));
   mkdirSync(workFolder);
   let heartbeats = 0;
@@ -82,9 +79,7 @@ describe('each voice', () => {
     for (const [index, [name, left]] of all.entries()) {
       for (const [other, right] of all.slice(index + 1)) {
         const pitch = Math.max(left.hz / right.hz, right.hz / left.hz);
-        expect(pitch > 1.05 || timbreDistance(left.timbre, right.timbre) > 3, `${name} and ${other}`).toBe(
-          true,
-        );
+        expect(pitch > 1.05 || timbreDistance(left.timbre, right.timbre) > 3, `${name} and ${other}`).toBe(true);
       }
     }
   });
@@ -114,15 +109,7 @@ describe('an order', () => {
     execFileSync(ffmpegPath, ['-v', 'error', '-i', JFK, '-t', '2', ...tags, tagged]);
     const { path } = await change({ sourcePath: tagged, sourceDemuxer: 'mp3', sourceSeconds: 2 });
     expect(readFileSync(path).includes('secret')).toBe(false);
-    const shown = execFileSync(ffprobePath, [
-      '-v',
-      'error',
-      '-show_format',
-      '-show_streams',
-      '-of',
-      'json',
-      path,
-    ]);
+    const shown = execFileSync(ffprobePath, ['-v', 'error', '-show_format', '-show_streams', '-of', 'json', path]);
     const { format, streams } = JSON.parse(shown.toString());
     expect(format.tags).toBeUndefined();
     expect(streams).toMatchObject([{ codec_name: 'mp3', sample_rate: '44100' }]);
@@ -135,10 +122,7 @@ describe('an order', () => {
       const sourceDemuxer = { mp4: 'mov', webm: 'matroska' }[encoding.format as string] ?? encoding.format;
       const { outcome, path } = await change({ sourcePath, sourceDemuxer, sourceSeconds: 2 });
       expect(outcome.status, encoding.name).toBe('done');
-      expect(
-        Math.abs(secondsOf(decodeSamples(mediaTools().ffmpegPath, path)) - 2),
-        encoding.name,
-      ).toBeLessThan(0.2);
+      expect(Math.abs(secondsOf(decodeSamples(mediaTools().ffmpegPath, path)) - 2), encoding.name).toBeLessThan(0.2);
     }
   });
 

@@ -72,9 +72,7 @@ describe('each voice', () => {
         if (one >= other) continue;
         const semitones = Math.abs(12 * Math.log2(left.hz / right.hz));
         const differs = semitones > 2 || timbreDistance(left.timbre, right.timbre) > 2.5;
-        expect([one, other, semitones, timbreDistance(left.timbre, right.timbre), differs].join(' ')).toMatch(
-          /true$/,
-        );
+        expect([one, other, semitones, timbreDistance(left.timbre, right.timbre), differs].join(' ')).toMatch(/true$/);
       }
     }
   });
@@ -90,10 +88,7 @@ describe('each voice', () => {
 
 describe('the order', () => {
   it('gives the same bytes each time, without any metadata', async () => {
-    const [one, other] = [
-      await speak({ voice: 'clear' }),
-      await speak({ voice: 'clear', reference: 'job-2' }),
-    ];
+    const [one, other] = [await speak({ voice: 'clear' }), await speak({ voice: 'clear', reference: 'job-2' })];
     const bytes = readFileSync(one.path);
     expect(bytes.equals(readFileSync(other.path))).toBe(true);
     expect(bytes.includes('ID3')).toBe(false);
@@ -150,11 +145,7 @@ describe('what cannot be spoken is refused as a wrong order', () => {
     ['a speed below the slowest', { speed: 0.2 }, /speed 0.2 is not from 0.25 to 4/],
     ['a speed that is no number', { speed: Number.NaN }, /speed NaN/],
     ['a text of 100 kB', { prompt: 'word '.repeat(20_000) }, /100000 characters; at most 10000/],
-    [
-      'nothing but blanks and control characters',
-      { prompt: ' \u0000\u0001\n\u0007 ' },
-      /nothing in the prompt/,
-    ],
+    ['nothing but blanks and control characters', { prompt: ' \u0000\u0001\n\u0007 ' }, /nothing in the prompt/],
     ['nothing but punctuation', { prompt: '... --- !!! [[]] <>' }, /nothing in the prompt/],
   ])('%s', async (_what, change, message) => {
     const { outcome } = await speak(change);
@@ -203,16 +194,10 @@ describe('a hostile text is spoken as text', () => {
   });
 
   it("the engine's commands are words like others", async () => {
-    const [phonemes, letters] = [
-      await heard({ prompt: '[[kw1k]] [[f0ks]]' }),
-      await heard({ prompt: 'kw1k f0ks' }),
-    ];
+    const [phonemes, letters] = [await heard({ prompt: '[[kw1k]] [[f0ks]]' }), await heard({ prompt: 'kw1k f0ks' })];
     // Taken as phonemes they would last half as long as when the letters and digits are read out.
     expect(secondsOf(phonemes)).toBeGreaterThan(secondsOf(letters) * 0.9);
-    const [loud, same] = [
-      await heard({ prompt: 'hello \u00010A world' }),
-      await heard({ prompt: 'hello 0A world' }),
-    ];
+    const [loud, same] = [await heard({ prompt: 'hello \u00010A world' }), await heard({ prompt: 'hello 0A world' })];
     expect(secondsOf(loud)).toBeCloseTo(secondsOf(same), 1);
   });
 });

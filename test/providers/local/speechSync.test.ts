@@ -7,11 +7,7 @@ import { LOCAL_SPEECH_SYNC } from '../../../domain/catalogue/builtin/offlineSpee
 import { FareboxError } from '../../../domain/errors.ts';
 import { localSpeaker } from '../../../providers/local/speechSync.ts';
 import { SPEECH_VOICES } from '../../../providers/local/speechVoices.ts';
-import {
-  SPEECH_FORMATS,
-  type SpeechFormat,
-  type SpeechOrder,
-} from '../../../providers/shared/mediaProvider.ts';
+import { SPEECH_FORMATS, type SpeechFormat, type SpeechOrder } from '../../../providers/shared/mediaProvider.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 import { until } from '../../harness/until.ts';
 import { processesWith } from './processes.ts';
@@ -43,11 +39,7 @@ function order(change: Partial<SpeechOrder>): SpeechOrder {
 
 async function begin(
   change: Partial<SpeechOrder>,
-  {
-    tools = mediaTools(),
-    signal = new AbortController().signal,
-    workFolder = freshFolder(),
-  }: Surroundings = {},
+  { tools = mediaTools(), signal = new AbortController().signal, workFolder = freshFolder() }: Surroundings = {},
 ): Promise<AsyncIterable<Buffer>> {
   const { speak } = localSpeaker(tools);
   if (speak === undefined) throw new Error('it speaks nothing');
@@ -151,10 +143,7 @@ describe('the stream', () => {
     const controller = new AbortController();
     const { signal } = controller;
     const reading = async () => {
-      for await (const _piece of await begin(
-        { format: 'opus', text: LONG, speed: 0.25 },
-        { workFolder, signal },
-      )) {
+      for await (const _piece of await begin({ format: 'opus', text: LONG, speed: 0.25 }, { workFolder, signal })) {
         controller.abort(new Error('given up'));
       }
     };
@@ -172,10 +161,7 @@ describe('the order', () => {
   });
 
   it('is spoken by the voice that it names', async () => {
-    const [narrator, child] = await Promise.all([
-      spoken({ format: 'pcm' }),
-      spoken({ format: 'pcm', voice: 'child' }),
-    ]);
+    const [narrator, child] = await Promise.all([spoken({ format: 'pcm' }), spoken({ format: 'pcm', voice: 'child' })]);
     expect(narrator.equals(child)).toBe(false);
     expect(LOCAL_SPEECH_SYNC.spec.voices).toEqual(Object.keys(SPEECH_VOICES));
     expect(LOCAL_SPEECH_SYNC.spec.supported_formats).toEqual([...SPEECH_FORMATS]);
@@ -217,9 +203,7 @@ describe('what cannot be spoken is a named refusal before any charge', () => {
 
   it('and an unknown voice names those that there are', () => {
     const check = () => localSpeaker(mediaTools()).checkSpeech?.(order({ voice: 'alloy' }));
-    expect(check).toThrow(
-      expect.objectContaining({ details: { supported_voices: Object.keys(SPEECH_VOICES) } }),
-    );
+    expect(check).toThrow(expect.objectContaining({ details: { supported_voices: Object.keys(SPEECH_VOICES) } }));
   });
 });
 

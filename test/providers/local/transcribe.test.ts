@@ -52,11 +52,7 @@ function freshFolder(): string {
 
 async function transcribe(
   asked: TranscriptionOrder,
-  {
-    tools = mediaTools(),
-    signal = new AbortController().signal,
-    workFolder = freshFolder(),
-  }: Surroundings = {},
+  { tools = mediaTools(), signal = new AbortController().signal, workFolder = freshFolder() }: Surroundings = {},
 ): Promise<Transcript> {
   const { transcribe: work } = localTranscriber(tools);
   if (work === undefined) throw new Error('it transcribes nothing');
@@ -90,24 +86,19 @@ describe('what is heard', () => {
     expect(wordErrorRate(JFK_SAID, text), text).toBeLessThanOrEqual(0.35);
   });
 
-  it.runIf(isLong())(
-    'of the synthesiser on this machine, which is not clear, is at least something',
-    async () => {
-      const wav = join(folder, 'espeak.wav');
-      execFileSync(services().espeakPath, ['-v', 'en-us', '-s', '140', '-w', wav, CLEAR_SAID]);
-      const { text } = await transcribe(order(made('espeak', '-i', wav)));
-      expect(wordErrorRate(CLEAR_SAID, text), text).toBeLessThanOrEqual(0.85);
-    },
-  );
+  it.runIf(isLong())('of the synthesiser on this machine, which is not clear, is at least something', async () => {
+    const wav = join(folder, 'espeak.wav');
+    execFileSync(services().espeakPath, ['-v', 'en-us', '-s', '140', '-w', wav, CLEAR_SAID]);
+    const { text } = await transcribe(order(made('espeak', '-i', wav)));
+    expect(wordErrorRate(CLEAR_SAID, text), text).toBeLessThanOrEqual(0.85);
+  });
 
   it.each(ENCODINGS.filter(({ name }) => isLong() || name === 'webm opus'))(
     'does not depend on the container: $name',
     async (encoding) => {
       const path = encode(encoding, { folder, seconds: 5 });
       const { demuxer, contentType } = FORMAT_READINGS[encoding.format];
-      const { text } = await transcribe(
-        order(path, { recording: { path, contentType, demuxer, seconds: 5 } }),
-      );
+      const { text } = await transcribe(order(path, { recording: { path, contentType, demuxer, seconds: 5 } }));
       expect(text).toMatch(/america/);
     },
   );
@@ -150,8 +141,7 @@ describe('the times', () => {
     const recording = { path: late, contentType: 'audio/flac', demuxer: 'flac', seconds: 103 };
     const after = await transcribe(order(late, { recording, timestamps: true }));
     expect(wordErrorRate(CLEAR_SAID, after.text), after.text).toBeLessThanOrEqual(0.2);
-    const lastOf = ({ words = [] }: Transcript) =>
-      words.findLast(({ word }) => word === 'friday')?.start ?? 0;
+    const lastOf = ({ words = [] }: Transcript) => words.findLast(({ word }) => word === 'friday')?.start ?? 0;
     expect(Math.abs(lastOf(after) - lastOf(said) - 90)).toBeLessThan(0.15);
   });
 
@@ -162,16 +152,12 @@ describe('the times', () => {
 });
 
 describe('before any charge', () => {
-  const check = (asked: TranscriptionOrder) => () =>
-    localTranscriber(mediaTools()).checkTranscription?.(asked);
+  const check = (asked: TranscriptionOrder) => () => localTranscriber(mediaTools()).checkTranscription?.(asked);
 
-  it.each(['de', 'fr', 'zh', 'eng-lish', '', 'enm', '../en'])(
-    'the language %j is a named refusal',
-    (language) => {
-      expect(check(order(JFK, { language }))).toThrow(FareboxError);
-      expect(check(order(JFK, { language }))).toThrow('understands English only');
-    },
-  );
+  it.each(['de', 'fr', 'zh', 'eng-lish', '', 'enm', '../en'])('the language %j is a named refusal', (language) => {
+    expect(check(order(JFK, { language }))).toThrow(FareboxError);
+    expect(check(order(JFK, { language }))).toThrow('understands English only');
+  });
 
   it.each(['en', 'EN', 'en-US', 'en_GB', 'English'])('the language %j is understood', (language) => {
     expect(check(order(JFK, { language }))).not.toThrow();

@@ -128,16 +128,11 @@ describe('an Ollama', () => {
 
   it('with ten thousand models is asked about the 200 that changed last', async () => {
     const time = (at: number) => new Date(Date.UTC(2025, 0, 1) + at * 60_000).toISOString();
-    const models = Array.from({ length: 10_000 }, (_, at) => [
-      `m${at}:latest`,
-      { ...CHAT, modifiedAt: time(at) },
-    ]);
+    const models = Array.from({ length: 10_000 }, (_, at) => [`m${at}:latest`, { ...CHAT, modifiedAt: time(at) }]);
     const stub = await ollama(Object.fromEntries(models));
     const found = await findOllama({ address: stub.address, ...PATIENT });
     expect(stub.shown).toHaveLength(200);
-    expect(found?.models.map(({ id }) => id)).toEqual(
-      Array.from({ length: 200 }, (_, at) => `m${9_999 - at}:latest`),
-    );
+    expect(found?.models.map(({ id }) => id)).toEqual(Array.from({ length: 200 }, (_, at) => `m${9_999 - at}:latest`));
     expect(found?.leftOut).toBe(9_800);
   });
 

@@ -37,11 +37,7 @@ const page = '<html><body>Bad gateway</body></html>';
 
 const REPLIES: [string, ChatScript, UpstreamFailureReason][] = [
   ['400', { status: 400, ...error({ type: 'invalid_request_error', code: null }) }, 'refused'],
-  [
-    '400 context_length_exceeded',
-    { status: 400, ...error({ code: 'context_length_exceeded' }) },
-    'context_length',
-  ],
+  ['400 context_length_exceeded', { status: 400, ...error({ code: 'context_length_exceeded' }) }, 'context_length'],
   [
     '400 of vLLM about the context',
     {
@@ -59,11 +55,7 @@ const REPLIES: [string, ChatScript, UpstreamFailureReason][] = [
     'context_length',
   ],
   ['400 content_filter', { status: 400, ...error({ code: 'content_filter' }) }, 'content_policy'],
-  [
-    '400 content_policy_violation',
-    { status: 400, ...error({ code: 'content_policy_violation' }) },
-    'content_policy',
-  ],
+  ['400 content_policy_violation', { status: 400, ...error({ code: 'content_policy_violation' }) }, 'content_policy'],
   ['400 invalid_prompt', { status: 400, ...error({ code: 'invalid_prompt' }) }, 'content_policy'],
   [
     '400 of vLLM',
@@ -76,11 +68,7 @@ const REPLIES: [string, ChatScript, UpstreamFailureReason][] = [
   ['402', { status: 402, ...error({ code: 'insufficient_balance' }) }, 'credential'],
   ['403', { status: 403, ...error({ code: 'unsupported_country_region_territory' }) }, 'credential'],
   ['404', { status: 404, ...error({ code: 'model_not_found' }) }, 'no_model'],
-  [
-    '404 of Ollama',
-    { status: 404, body: { error: 'model "x" not found, try pulling it first' } },
-    'no_model',
-  ],
+  ['404 of Ollama', { status: 404, body: { error: 'model "x" not found, try pulling it first' } }, 'no_model'],
   ['408', { status: 408 }, 'timeout'],
   ['413', { status: 413, body: page }, 'refused'],
   ['422 of FastAPI', { status: 422, body: { detail: 'value is not a valid integer' } }, 'refused'],
@@ -119,9 +107,7 @@ describe('a reply', () => {
       stub.next.push(script);
       const failure = await failureOf(ask());
       expect(failure).toMatchObject({ reason });
-      expect(`${failure.message} ${String(failure.cause)}`).not.toMatch(
-        new RegExp(`${SECRET}|${PROMPT}|html`),
-      );
+      expect(`${failure.message} ${String(failure.cause)}`).not.toMatch(new RegExp(`${SECRET}|${PROMPT}|html`));
       const ours = reason === 'refused' || reason === 'content_policy';
       expect(failure.words !== undefined && failure.words !== '').toBe(ours);
     }
@@ -175,23 +161,11 @@ describe('a stream', () => {
     ['is cut in the middle', { cutAfterFrames: 4 }, 'lost'],
     ['ends in the middle', { endAfterFrames: 4 }, 'lost'],
     ['falls silent', { hang: 4 }, 'timeout'],
-    [
-      'has an error in the middle',
-      { frames: [content('a'), { error: { message: 'x', code: 500 } }] },
-      'failed',
-    ],
-    [
-      'is overloaded in the middle',
-      { frames: [content('a'), { error: { code: 'server_overloaded' } }] },
-      'overloaded',
-    ],
+    ['has an error in the middle', { frames: [content('a'), { error: { message: 'x', code: 500 } }] }, 'failed'],
+    ['is overloaded in the middle', { frames: [content('a'), { error: { code: 'server_overloaded' } }] }, 'overloaded'],
     ['has no JSON in the middle', { frames: [content('a'), '{"id":'] }, 'garbage'],
     ['has a list in the middle', { frames: [content('a'), '[1]'] }, 'garbage'],
-    [
-      'ends in the middle of a frame',
-      { raw: [`data: ${JSON.stringify(content('a'))}\n\ndata: {"cho`] },
-      'garbage',
-    ],
+    ['ends in the middle of a frame', { raw: [`data: ${JSON.stringify(content('a'))}\n\ndata: {"cho`] }, 'garbage'],
   ];
   it.each(broken)('that %s gives first what came before', async (_what, script, reason) => {
     stub.next.push(script);
@@ -205,10 +179,7 @@ describe('a stream', () => {
     ['ends without its last frame', { withoutDone: true }],
     ['is cut after its last choice', { frames: [content('a'), finish], cutAfterFrames: 2 }],
     ['has no reason', { frames: [content('a')] }],
-    [
-      'has frames of other kinds',
-      { frames: [content('a'), { id: 's', choices: [] }, { ping: true }, finish] },
-    ],
+    ['has frames of other kinds', { frames: [content('a'), { id: 's', choices: [] }, { ping: true }, finish] }],
     ['goes on after it ended', { frames: [content('a'), finish, '[DONE]', content('b')] }],
   ];
   it.each(whole)('that %s is whole', async (_what, script) => {
@@ -275,8 +246,7 @@ describe('a service that cannot be reached', () => {
   });
 
   it('is no reason for a header that nothing can carry, nor may one replace our credential', async () => {
-    const ask = (e2eeHeaders: Record<string, string>) =>
-      provider().complete(chatRequest({ e2eeHeaders }), context());
+    const ask = (e2eeHeaders: Record<string, string>) => provider().complete(chatRequest({ e2eeHeaders }), context());
     for (const headers of [{ 'x-e2ee': 'a\r\nb: c' }, { 'x y': 'a' }, { 'transfer-encoding': 'chunked' }]) {
       expect(await failureOf(ask(headers as Record<string, string>))).toMatchObject({
         reason: 'refused',

@@ -83,9 +83,7 @@ describe('a completion', () => {
       const whole = await complete(change);
       const streamed = await stream(change);
       const [first] = whole.choices;
-      expect(streamed.content.map((text) => text || null)).toEqual(
-        whole.choices.map((each) => each.message.content),
-      );
+      expect(streamed.content.map((text) => text || null)).toEqual(whole.choices.map((each) => each.message.content));
       expect(streamed.reasoning[0]).toBe(first?.message.reasoning_content ?? '');
       expect(streamed.calls.map(({ id, ...each }) => ({ id, type: 'function', function: each }))).toEqual(
         first?.message.tool_calls ?? [],

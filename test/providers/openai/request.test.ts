@@ -98,12 +98,7 @@ describe('a field', () => {
       },
     ],
     ['a choice without tools', { toolChoice: 'auto' }, {}, {}],
-    [
-      'an effort',
-      { reasoning: { effort: 'max' } },
-      { reasoning_effort: 'xhigh' },
-      { reasoning_effort: 'high' },
-    ],
+    ['an effort', { reasoning: { effort: 'max' } }, { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],
     [
       'no reasoning',
       { reasoning: { enabled: false } },
@@ -158,18 +153,14 @@ describe('a part', () => {
     ],
   ])('%j', (part, expected) => {
     const { openai, compatible } = both(user(part));
-    for (const { messages } of [openai, compatible])
-      expect(messages).toEqual([{ role: 'user', content: [expected] }]);
+    for (const { messages } of [openai, compatible]) expect(messages).toEqual([{ role: 'user', content: [expected] }]);
   });
 
   it('of video or of other recordings is sent where it is taken, and refused unsent elsewhere', () => {
     const video = user({ type: 'video', bytes, mediaType: 'video/mp4', seconds: 1, audioSeconds: 0 });
     const flac = user({ type: 'audio', bytes, mediaType: 'audio/flac', seconds: 1 });
-    const content = (change: Partial<ChatRequest>) =>
-      toChatBody(chatRequest(change), COMPATIBLE, false).messages;
-    expect(content(video)).toMatchObject([
-      { content: [{ video_url: { url: `data:video/mp4;base64,${data}` } }] },
-    ]);
+    const content = (change: Partial<ChatRequest>) => toChatBody(chatRequest(change), COMPATIBLE, false).messages;
+    expect(content(video)).toMatchObject([{ content: [{ video_url: { url: `data:video/mp4;base64,${data}` } }] }]);
     expect(content(flac)).toMatchObject([{ content: [{ input_audio: { format: 'flac' } }] }]);
     for (const change of [video, flac]) {
       expect(() => toChatBody(chatRequest(change), OPENAI, false)).toThrow(UpstreamFailure);
@@ -191,10 +182,5 @@ it('a conversation keeps its roles, names, calls and results', () => {
   const first = { content: [{ type: 'text', text: 'Be brief.' }] };
   const hi = { role: 'user', content: 'Hi', name: 'ada' };
   expect(openai.messages).toEqual([{ role: 'developer', ...first }, hi, turn, rest]);
-  expect(compatible.messages).toEqual([
-    { role: 'system', ...first },
-    hi,
-    { ...turn, reasoning_content: 'hm' },
-    rest,
-  ]);
+  expect(compatible.messages).toEqual([{ role: 'system', ...first }, hi, { ...turn, reasoning_content: 'hm' }, rest]);
 });

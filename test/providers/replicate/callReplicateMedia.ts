@@ -7,9 +7,7 @@ import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 /** All but the cloning of voices, which it does not have. */
 export type ReplicateMedia = Required<Omit<MediaProvider, 'cloneVoice' | 'readsAll'>>;
 
-export function replicateMedia(
-  stub: Pick<ReplicateStub, 'apiKey' | 'baseUrl' | 'deliveryUrl'>,
-): ReplicateMedia {
+export function replicateMedia(stub: Pick<ReplicateStub, 'apiKey' | 'baseUrl' | 'deliveryUrl'>): ReplicateMedia {
   const guardedFetch = createGuardedFetch({
     allowPrivateHosts: [new URL(stub.deliveryUrl).host],
     failureFloorMs: 1,

@@ -18,8 +18,7 @@ beforeEach(async () => {
 afterEach(() => stub.close());
 
 /** Each medium is its own name, so that a table can say where it went. */
-const addressOf = (type: string, name: string) =>
-  `data:${type};base64,${Buffer.from(name).toString('base64')}`;
+const addressOf = (type: string, name: string) => `data:${type};base64,${Buffer.from(name).toString('base64')}`;
 const png = (name: string) => addressOf('image/png', name);
 const audio = (name: string) => addressOf('audio/mpeg', name);
 const video = (name: string) => addressOf('video/mp4', name);
@@ -83,11 +82,7 @@ const FILMS: [string, Films, Record<string, unknown>][] = [
     { size: '720*1280', duration: 10, audio: audio('A') },
   ],
   ['wan-video/wan-2.5-t2v', { negativePrompt: 'fog' }, { size: '1280*720', negative_prompt: 'fog' }],
-  [
-    'wan-video/wan-2.5-i2v',
-    { resolution: '1080p', given: [image] },
-    { resolution: '1080p', image: png('I') },
-  ],
+  ['wan-video/wan-2.5-i2v', { resolution: '1080p', given: [image] }, { resolution: '1080p', image: png('I') }],
   [
     'kwaivgi/kling-v2.1',
     { resolution: '1080p', durationSeconds: 5, given: [end, image] },
@@ -145,12 +140,7 @@ describe('a film', () => {
       {},
       { target_resolution: '4k', target_fps: 60 },
     ],
-    [
-      'three frames a second',
-      { factor: 2 },
-      { framesPerSecond: 3 },
-      { target_resolution: '1080p', target_fps: 15 },
-    ],
+    ['three frames a second', { factor: 2 }, { framesPerSecond: 3 }, { target_resolution: '1080p', target_fps: 15 }],
   ])('of %s is enlarged to the target that holds it', async (_, upscale, change, input) => {
     const given = [{ ...source, ...change }];
     const { prompt: _prompt, ...order } = film({

@@ -6,13 +6,7 @@ import type { Caller } from './callReplicate.ts';
 /** A prediction that has succeeded, with an output at the delivery host. */
 export function succeeded(
   output: (at: string) => unknown,
-  {
-    body,
-    contentType = 'application/octet-stream',
-    name = '/out/file',
-    announcedBytes,
-    cut = false,
-  }: Delivered,
+  { body, contentType = 'application/octet-stream', name = '/out/file', announcedBytes, cut = false }: Delivered,
 ) {
   return (stub: ReplicateStub) => {
     stub.outputs.set(name, { contentType, body, cut, ...(announcedBytes && { announcedBytes }) });

@@ -80,10 +80,7 @@ export const QUESTIONS: Row[] = [
   {
     when: 'has its output nowhere yet',
     plan: (stub) => {
-      stub.moments = [
-        { status: 'starting' },
-        { status: 'succeeded', output: `${stub.deliveryUrl}/late.mp3` },
-      ];
+      stub.moments = [{ status: 'starting' }, { status: 'succeeded', output: `${stub.deliveryUrl}/late.mp3` }];
     },
     outcome: { status: 'running' },
   },

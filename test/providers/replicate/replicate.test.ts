@@ -25,8 +25,7 @@ const LYRIA = 'google/lyria-2';
 const INPUT = { prompt: 'a slow waltz' };
 
 describe("the stub, exercised by the service's own SDK", () => {
-  const client = (auth = stub.apiKey) =>
-    new Replicate({ auth, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
+  const client = (auth = stub.apiKey) => new Replicate({ auth, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
 
   async function failure(work: Promise<unknown>): Promise<string> {
     return await work.then(
@@ -36,10 +35,7 @@ describe("the stub, exercised by the service's own SDK", () => {
   }
 
   it('runs a model until its output is there, by waiting and by asking', async () => {
-    stub.moments = [
-      { status: 'starting' },
-      { status: 'succeeded', output: 'https://replicate.delivery/a.mp3' },
-    ];
+    stub.moments = [{ status: 'starting' }, { status: 'succeeded', output: 'https://replicate.delivery/a.mp3' }];
     expect(await client().run(LYRIA, { input: INPUT })).toBe('https://replicate.delivery/a.mp3');
     const wait = { mode: 'poll', interval: 1 } as const;
     expect(await client().run(LYRIA, { input: INPUT, wait })).toBe('https://replicate.delivery/a.mp3');
@@ -55,9 +51,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     const made = await client().predictions.create({ version: OWN_VERSION, input: { anything: 1 } });
     expect(made).toMatchObject({ status: 'starting', version: OWN_VERSION, output: null, error: null });
     expect(await client().predictions.get(made.id)).toMatchObject({ status: 'processing' });
-    expect((await client().predictions.list()).results).toMatchObject([
-      { id: made.id, input: { anything: 1 } },
-    ]);
+    expect((await client().predictions.list()).results).toMatchObject([{ id: made.id, input: { anything: 1 } }]);
   });
 
   it('cancels a running prediction and leaves an ended one as it is', async () => {
@@ -72,15 +66,11 @@ describe("the stub, exercised by the service's own SDK", () => {
     const create = (model: string, input: object = INPUT) => client().predictions.create({ model, input });
     expect(await failure(client('wrong').predictions.list())).toContain('401');
     expect(await failure(create('nobody/nothing'))).toContain('404');
-    expect(await failure(client().predictions.create({ version: 'f00', input: {} }))).toContain(
-      'Invalid version',
-    );
+    expect(await failure(client().predictions.create({ version: 'f00', input: {} }))).toContain('Invalid version');
     expect(await failure(create(LYRIA, {}))).toContain('prompt is required');
     expect(await failure(create(LYRIA, { ...INPUT, mood: 'sad' }))).toContain('Additional property mood');
     const webhook = 'http://plain.example/';
-    expect(await failure(client().predictions.create({ model: LYRIA, input: INPUT, webhook }))).toContain(
-      'HTTPS',
-    );
+    expect(await failure(client().predictions.create({ model: LYRIA, input: INPUT, webhook }))).toContain('HTTPS');
     stub.insufficientCredit = true;
     expect(await failure(create(LYRIA))).toContain('402');
     expect(stub.predictions).toHaveLength(0);
@@ -207,15 +197,12 @@ describe('an order', () => {
       moment: { status: 'canceled', started_at: undefined },
       isStopped: false,
     },
-  ])(
-    'is stopped without cost by the cancellation of one $what: $isStopped',
-    async ({ moment, isStopped }) => {
-      const started = await caller.start(song());
-      if (started.status !== 'running') throw new Error(JSON.stringify(started));
-      Object.assign(stub.predictions[0] ?? {}, moment);
-      expect(await caller.provider().cancel?.(started.operation, await caller.context())).toBe(isStopped);
-    },
-  );
+  ])('is stopped without cost by the cancellation of one $what: $isStopped', async ({ moment, isStopped }) => {
+    const started = await caller.start(song());
+    if (started.status !== 'running') throw new Error(JSON.stringify(started));
+    Object.assign(stub.predictions[0] ?? {}, moment);
+    expect(await caller.provider().cancel?.(started.operation, await caller.context())).toBe(isStopped);
+  });
 });
 
 describe('a prediction', () => {
@@ -224,10 +211,7 @@ describe('a prediction', () => {
   });
 
   it('is delivered byte by byte, and its host never sees the token', async () => {
-    const outcome = await outcomeOf(
-      { when: '', plan: succeeded((at) => at, { body: mp3 }), outcome: {} },
-      true,
-    );
+    const outcome = await outcomeOf({ when: '', plan: succeeded((at) => at, { body: mp3 }), outcome: {} }, true);
     if (outcome?.status !== 'done') throw new Error(JSON.stringify(outcome));
     expect(await readFile(outcome.output.path)).toEqual(mp3);
     expect(outcome.output.providerReference).toContain(stub.predictions[0]?.id);

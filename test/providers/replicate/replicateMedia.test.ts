@@ -44,8 +44,7 @@ const list = (urls: string[]) => urls;
 const single = ([url]: string[]) => url;
 
 describe("the stub, exercised by the service's own SDK", () => {
-  const client = () =>
-    new Replicate({ auth: stub.apiKey, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
+  const client = () => new Replicate({ auth: stub.apiKey, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
 
   it('makes pictures and takes files', async () => {
     makes(PNG, list, 2);
@@ -111,11 +110,7 @@ describe('pictures', () => {
       { width: 640, height: 480 },
       { aspect_ratio: 'custom', width: 640, height: 480, safety_tolerance: 2 },
     ],
-    [
-      'google/nano-banana-pro',
-      { aspectRatio: '3:4', resolution: '2K' },
-      { aspect_ratio: '3:4', resolution: '2K' },
-    ],
+    ['google/nano-banana-pro', { aspectRatio: '3:4', resolution: '2K' }, { aspect_ratio: '3:4', resolution: '2K' }],
     ['google/nano-banana-pro', { style: 'Anime', format: 'webp' }, { output_format: 'png' }],
   ] as const)('of %s: %o is asked for as %o', async (upstreamModel, change, input) => {
     makes(PNG, upstreamModel === SCHNELL ? list : single);
@@ -151,9 +146,7 @@ describe('a picture', () => {
     makes(PNG, single);
     const image = await caller.image();
     const media = replicateMedia(stub);
-    expect(
-      await media.cutOut(cutout('851-labs/background-remover', image), await caller.context()),
-    ).toMatchObject({
+    expect(await media.cutOut(cutout('851-labs/background-remover', image), await caller.context())).toMatchObject({
       contentType: 'image/png',
     });
     for (const [upstreamModel, input] of [

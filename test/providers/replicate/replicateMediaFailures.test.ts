@@ -38,10 +38,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   editImage: {
     operate: async (media, context) =>
-      media.editImage(
-        edit({ upstreamModel: 'google/nano-banana-pro', images: [await helper.image()] }),
-        context,
-      ),
+      media.editImage(edit({ upstreamModel: 'google/nano-banana-pro', images: [await helper.image()] }), context),
     file: PNG,
   },
   cutOut: {
@@ -51,10 +48,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
   enlarge: {
     operate: async (media, context) =>
-      media.enlarge(
-        enlargement({ upstreamModel: 'nightmareai/real-esrgan', image: await helper.image() }),
-        context,
-      ),
+      media.enlarge(enlargement({ upstreamModel: 'nightmareai/real-esrgan', image: await helper.image() }), context),
     file: PNG,
   },
   transcribe: {

@@ -48,10 +48,7 @@ describe('a callback', () => {
     ['another secret signed', () => call({ secret: OTHER_SECRET })],
     ['somebody changed', () => ({ ...call(), body: Buffer.from('{"id":"p2"}') })],
     ['carries the id of another', () => withHeaders(call(), { 'webhook-id': 'msg_other' })],
-    [
-      'carries another time',
-      () => withHeaders(call(), { 'webhook-timestamp': String(Math.floor(NOW / 1_000) - 1) }),
-    ],
+    ['carries another time', () => withHeaders(call(), { 'webhook-timestamp': String(Math.floor(NOW / 1_000) - 1) })],
     ['was signed six minutes ago', () => call({ atMs: NOW - 6 * 60_000 })],
     ['will be signed in six minutes', () => call({ atMs: NOW + 6 * 60_000 })],
     ['carries no signature', () => withHeaders(call(), { 'webhook-signature': '' })],

@@ -52,8 +52,7 @@ describe('a node that is late with costly calls', () => {
   const FIRST = { deadlineMs: 600, pollMs: 60_000, random: () => 0 };
   const askedOfFirst = async (turns: number) => {
     const before = nodes[0].requests;
-    for (let turn = 0; turn < turns; turn += 1)
-      expect(await call('eth_call')).toMatchObject({ kind: 'result' });
+    for (let turn = 0; turn < turns; turn += 1) expect(await call('eth_call')).toMatchObject({ kind: 'result' });
     return nodes[0].requests - before;
   };
 

@@ -53,12 +53,7 @@ describe('answers that can never change', () => {
     await upstreams.batch(NETWORK, together([block('0x1'), block('0x2')]), patient());
     const items = [block('0x3'), block('0x1'), block('0x385'), block('0x2')];
     const outcomes = await upstreams.batch(NETWORK, together(items), patient());
-    expect(outcomes.map((outcome) => outcome.kind === 'result' && outcome.cached)).toEqual([
-      false,
-      true,
-      false,
-      true,
-    ]);
+    expect(outcomes.map((outcome) => outcome.kind === 'result' && outcome.cached)).toEqual([false, true, false, true]);
     expect(node.calls.slice(-2).map(({ params }) => params[0])).toEqual(['0x3', '0x385']);
   });
 

@@ -38,9 +38,7 @@ async function ask(): Promise<RpcStream> {
   return answer;
 }
 
-async function drain({
-  value,
-}: RpcStream): Promise<{ bytes: number; start: string; end: string; mostMb: number }> {
+async function drain({ value }: RpcStream): Promise<{ bytes: number; start: string; end: string; mostMb: number }> {
   let bytes = 0;
   let start = '';
   let end = '';

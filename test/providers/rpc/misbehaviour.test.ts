@@ -1,13 +1,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
-import {
-  type ChainNode,
-  itemText,
-  type NodeCall,
-  type Reply,
-  startChainNode,
-} from '../../stubs/chainNode.ts';
+import { type ChainNode, itemText, type NodeCall, type Reply, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
 
 const BROKEN = { kind: 'failed', reason: 'broken', sent: true };
@@ -78,11 +72,7 @@ const SINGLES: Shape[] = [
   ['an error without a code', (calls) => item(id(calls), '"error":{"message":"no"}'), { kind: 'mismatched' }],
   ['an error without words', (calls) => item(id(calls), '"error":{"code":1}'), { kind: 'mismatched' }],
   ['a list for an object', (calls) => `[${item(id(calls), '"result":1')}]`, BROKEN],
-  [
-    'HTML',
-    () => ({ status: 200, body: '<html>hello</html>', headers: { 'content-type': 'text/html' } }),
-    BROKEN,
-  ],
+  ['HTML', () => ({ status: 200, body: '<html>hello</html>', headers: { 'content-type': 'text/html' } }), BROKEN],
   ['half of JSON', (calls) => item(id(calls), '"result":[1').slice(0, -1), BROKEN],
   ['more than one value', (calls) => `${item(id(calls), '"result":1')}{}`, BROKEN],
   ['nothing', () => '', BROKEN],
@@ -94,11 +84,7 @@ const SINGLES: Shape[] = [
   ['429', () => ({ status: 429, headers: { 'retry-after': '2' } }), CAPACITY],
   ['500', () => ({ status: 500, body: 'x' }), BROKEN],
   ['503', () => ({ status: 503 }), { kind: 'failed', reason: 'capacity' }],
-  [
-    'a limit in an error',
-    (calls) => item(id(calls), '"error":{"code":-32005,"message":"limit exceeded"}'),
-    CAPACITY,
-  ],
+  ['a limit in an error', (calls) => item(id(calls), '"error":{"code":-32005,"message":"limit exceeded"}'), CAPACITY],
   [
     'a revert that speaks of limits',
     (calls) => item(id(calls), '"error":{"code":-32000,"message":"execution reverted: rate limit"}'),
@@ -114,24 +100,16 @@ const SINGLES: Shape[] = [
   [
     'gzip that nobody asked for',
     (calls) => (response) =>
-      void response
-        .writeHead(200, { 'content-encoding': 'gzip' })
-        .end(gzipSync(item(id(calls), '"result":1'))),
+      void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(item(id(calls), '"result":1'))),
     OK,
   ],
   [
     'br that nobody asked for',
     (calls) => (response) =>
-      void response
-        .writeHead(200, { 'content-encoding': 'br' })
-        .end(brotliCompressSync(item(id(calls), '"result":1'))),
+      void response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync(item(id(calls), '"result":1'))),
     OK,
   ],
-  [
-    'an unknown encoding',
-    () => ({ status: 200, body: 'x', headers: { 'content-encoding': 'zstd' } }),
-    BROKEN,
-  ],
+  ['an unknown encoding', () => ({ status: 200, body: 'x', headers: { 'content-encoding': 'zstd' } }), BROKEN],
 ];
 
 describe('a single call', () => {
@@ -179,28 +157,19 @@ const BATCHES: [name: string, reply: (calls: NodeCall[]) => Reply, expected: (ob
       `[${item(id(calls, 0), A)},${item(id(calls, 1), '"error":{"code":429,"message":"slow down"}')},${item(id(calls, 2), A)}]`,
     ['"a"', CAPACITY, '"a"'],
   ],
-  [
-    'a million numbers',
-    (calls) => `[${'1,'.repeat(1_000_000)}${item(id(calls), A)}]`,
-    [BROKEN, BROKEN, BROKEN],
-  ],
+  ['a million numbers', (calls) => `[${'1,'.repeat(1_000_000)}${item(id(calls), A)}]`, [BROKEN, BROKEN, BROKEN]],
   ['lists in lists', (calls) => `[[${item(id(calls), A)}]]`, [BROKEN, BROKEN, BROKEN]],
 ];
 
 describe('a batch', () => {
-  it.each(BATCHES)(
-    'is told what came of each item when the node answers %s',
-    async (_name, reply, expected) => {
-      // What is asked again finds nobody.
-      node.reply = (calls) => (node.requests === 1 ? reply(calls) : { status: 502 });
-      const outcomes = await upstreams.batch(NETWORK, together([read(), read(), read()]), patient());
-      for (const [at, wanted] of expected.entries()) {
-        expect(told(outcomes[at])).toMatchObject(
-          typeof wanted === 'string' ? { kind: 'result', value: wanted } : wanted,
-        );
-      }
-    },
-  );
+  it.each(BATCHES)('is told what came of each item when the node answers %s', async (_name, reply, expected) => {
+    // What is asked again finds nobody.
+    node.reply = (calls) => (node.requests === 1 ? reply(calls) : { status: 502 });
+    const outcomes = await upstreams.batch(NETWORK, together([read(), read(), read()]), patient());
+    for (const [at, wanted] of expected.entries()) {
+      expect(told(outcomes[at])).toMatchObject(typeof wanted === 'string' ? { kind: 'result', value: wanted } : wanted);
+    }
+  });
 });
 
 describe('a transaction', () => {

@@ -21,11 +21,7 @@ function scan(text: string, cut: number): NodeAnswers | undefined {
 }
 
 /** Text of a member; undefined where the answer has none. */
-function shown(
-  text: string,
-  answers: NodeAnswers | undefined,
-  [answer, name]: [number, keyof typeof MEMBERS],
-) {
+function shown(text: string, answers: NodeAnswers | undefined, [answer, name]: [number, keyof typeof MEMBERS]) {
   const member = MEMBERS[name];
   if (!answers?.has(answer, member)) return undefined;
   return Buffer.from(text).toString('utf8', answers.start(answer, member), answers.endOf(answer, member));
@@ -55,12 +51,10 @@ describe('the answers of a node', () => {
   it('refuses what JSON.parse refuses', () => {
     const alphabet = fc.constantFrom(...'{}[],:"\\u0019-+.eEtrufalsn \n\u0001é'.split(''));
     const soup = fc.array(alphabet, { maxLength: 12 }).map((letters) => letters.join(''));
-    const damaged = fc
-      .tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1))
-      .map(([text, at, letter, gone]) => {
-        const place = at % (text.length + 1);
-        return text.slice(0, place) + letter + text.slice(place + gone);
-      });
+    const damaged = fc.tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1)).map(([text, at, letter, gone]) => {
+      const place = at % (text.length + 1);
+      return text.slice(0, place) + letter + text.slice(place + gone);
+    });
     fc.assert(
       fc.property(fc.oneof(soup, damaged), fc.integer({ min: 1, max: 9 }), (text, cut) => {
         // A lone half of a pair is no UTF-8, and becomes another text on the way.

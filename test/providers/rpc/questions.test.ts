@@ -27,18 +27,7 @@ function outcomes(count: number, text: string, pieceBytes?: number): unknown {
   }
 }
 
-const id = fc.constantFrom(
-  '998',
-  '999',
-  '1000',
-  '1001',
-  '"998"',
-  'null',
-  '99',
-  '9980000000000',
-  '998.0',
-  '-998',
-);
+const id = fc.constantFrom('998', '999', '1000', '1001', '"998"', 'null', '99', '9980000000000', '998.0', '-998');
 const value = fc.constantFrom('1', 'null', '"é"', '[{"a":[null]}]', '"hidden-key"', 'nul', '01');
 const error = fc.constantFrom(
   ...['null', '"no"', '{"code":3,"message":"hidden-key"}', '{"code":429,"message":""}', '{"code":"3"}'],
@@ -84,18 +73,14 @@ describe('a question', () => {
     const params = fc.option(fc.array(fc.json().map((text) => JSON.parse(text))), { nil: undefined });
     const method = fc.constantFrom('eth_call', 'eth_getBalance');
     fc.assert(
-      fc.property(
-        fc.array(fc.tuple(method, params), { minLength: 1 }),
-        fc.nat(999_999_900),
-        (calls, firstId) => {
-          const asked = together(calls.map(([name, list]) => read(name, list && JSON.stringify(list))));
-          const items = calls.map(([name, list = []], index) => {
-            return { jsonrpc: '2.0', id: firstId + index, method: name, params: list };
-          });
-          const expected = JSON.stringify(items.length === 1 ? items[0] : items);
-          expect(questionOf(asked, firstId).toString()).toBe(expected);
-        },
-      ),
+      fc.property(fc.array(fc.tuple(method, params), { minLength: 1 }), fc.nat(999_999_900), (calls, firstId) => {
+        const asked = together(calls.map(([name, list]) => read(name, list && JSON.stringify(list))));
+        const items = calls.map(([name, list = []], index) => {
+          return { jsonrpc: '2.0', id: firstId + index, method: name, params: list };
+        });
+        const expected = JSON.stringify(items.length === 1 ? items[0] : items);
+        expect(questionOf(asked, firstId).toString()).toBe(expected);
+      }),
     );
   });
 });

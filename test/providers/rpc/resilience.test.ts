@@ -227,8 +227,7 @@ function requests(): number {
 
 describe('a transaction', () => {
   const SIGNED = '["0xsigned"]';
-  const sent = () =>
-    nodes.flatMap(({ calls }) => calls.filter(({ method }) => method === 'eth_sendRawTransaction'));
+  const sent = () => nodes.flatMap(({ calls }) => calls.filter(({ method }) => method === 'eth_sendRawTransaction'));
 
   it.each(WRONGS.filter(([name]) => !name.startsWith('limits')))(
     'is handed in at most once when nodes go wrong: one %s',
@@ -295,8 +294,7 @@ describe('a transaction', () => {
 describe('a slow item of a batch', () => {
   it('does not hold up the others beyond the deadline', async () => {
     const hurried = openUpstreams([nodes[0].url], { deadlineMs: 2_000 });
-    nodes[0].reply = (calls) =>
-      calls.some(({ method }) => method === 'eth_slow') ? () => undefined : undefined;
+    nodes[0].reply = (calls) => (calls.some(({ method }) => method === 'eth_slow') ? () => undefined : undefined);
     const items = Array.from({ length: 30 }, (_, at) => read(at === 17 ? 'eth_slow' : 'eth_call'));
     const outcomes = await hurried.upstreams.batch(NETWORK, together(items), patient());
     expect(outcomes.filter(({ kind }) => kind === 'result')).toHaveLength(29);

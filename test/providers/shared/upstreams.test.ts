@@ -2,11 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ChatEvent, Completion } from '../../../domain/text/chat.ts';
 import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import type { TextProvider } from '../../../providers/shared/textProvider.ts';
-import {
-  createUpstreams,
-  type TextOutcome,
-  type UpstreamsOptions,
-} from '../../../providers/shared/upstreams.ts';
+import { createUpstreams, type TextOutcome, type UpstreamsOptions } from '../../../providers/shared/upstreams.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 type Answer = UpstreamFailureReason | 'ok' | UpstreamFailure | Error;
@@ -100,9 +96,7 @@ describe('another address is asked', () => {
 
   it('not after a failure that came as an answer, where the work was done', async () => {
     const [first = new Fake(), second = new Fake()] = fakes(2);
-    first.answers = [
-      new UpstreamFailure({ reason: 'failed', detail: 'choice ended with an error', status: 200 }),
-    ];
+    first.answers = [new UpstreamFailure({ reason: 'failed', detail: 'choice ended with an error', status: 200 })];
     expect(await failureOf(ask(upstreams([first, second])))).toMatchObject({ reason: 'failed' });
     expect(second.calls).toBe(0);
   });
@@ -142,11 +136,7 @@ describe('another address is asked', () => {
 });
 
 describe('an address', () => {
-  async function fail(
-    provider: TextProvider,
-    fake: Fake,
-    { reason, times }: { reason: Answer; times: number },
-  ) {
+  async function fail(provider: TextProvider, fake: Fake, { reason, times }: { reason: Answer; times: number }) {
     for (let at = 0; at < times; at += 1) {
       fake.answers = [reason];
       await failureOf(ask(provider));

@@ -5,12 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
 import { verifyAudio } from '../../../engines/media/measureAudio.ts';
-import type {
-  AudioRequest,
-  GenerationRequest,
-  MediaFile,
-  VideoRequest,
-} from '../../../providers/shared/provider.ts';
+import type { AudioRequest, GenerationRequest, MediaFile, VideoRequest } from '../../../providers/shared/provider.ts';
 import type { SimulatorFault } from '../../../providers/simulator/settings.ts';
 import { banner } from '../../../providers/simulator/testPattern.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
@@ -101,8 +96,7 @@ describe('a melody', () => {
 
   it('of ten seconds takes some milliseconds', async () => {
     const startMs = ranMs();
-    for (let turn = 0; turn < 5; turn += 1)
-      await made(audio({ durationSeconds: 10, prompt: `prompt ${turn}` }));
+    for (let turn = 0; turn < 5; turn += 1) await made(audio({ durationSeconds: 10, prompt: `prompt ${turn}` }));
     expect((ranMs() - startMs) / 5).toBeLessThan(500);
   });
 });
@@ -217,10 +211,7 @@ describe('a video', () => {
 
   it('ends at once when it is given up', async () => {
     const abort = new AbortController();
-    const running = simulator().start(
-      video({ resolution: '4k', durationSeconds: 60 }),
-      await context(abort.signal),
-    );
+    const running = simulator().start(video({ resolution: '4k', durationSeconds: 60 }), await context(abort.signal));
     setTimeout(() => abort.abort(new Error('given up')), 300);
     await expect(running).rejects.toThrow('given up');
   });
@@ -269,10 +260,7 @@ describe.each(['audio', 'video'] as const)('an order for %s', (kind) => {
         expect(size).toBeLessThan(whole * 0.7);
       }
       if (kind === 'audio') expect(await verifyAudio(path)).toBeUndefined();
-      else
-        expect(() =>
-          execFileSync(mediaTools().ffprobePath, ['-v', 'error', path], { stdio: 'ignore' }),
-        ).toThrow();
+      else expect(() => execFileSync(mediaTools().ffprobePath, ['-v', 'error', path], { stdio: 'ignore' })).toThrow();
     },
   );
 

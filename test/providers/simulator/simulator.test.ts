@@ -173,10 +173,7 @@ describe('outcomes', () => {
   ] as const;
   it.each(spoiled)('%s is told by a look at the file', async (kind, detail) => {
     const byOutcome = await simulator({ outcome: kind }).start(order(), await context());
-    const byFault = await simulator({ faults: [fault({ at: 'download', kind })] }).start(
-      order(),
-      await context(),
-    );
+    const byFault = await simulator({ faults: [fault({ at: 'download', kind })] }).start(order(), await context());
     const bySubmit = await simulator({ faults: [fault({ kind })] }).start(order(), await context());
     for (const outcome of [byOutcome, byFault, bySubmit]) {
       if (outcome.status !== 'done') throw new Error(outcome.status);
@@ -257,19 +254,16 @@ describe('faults', () => {
     ['overloaded', 'overloaded'],
     ['rate_limited', 'rate_limited'],
   ] as const;
-  it.each(busy)(
-    '%s is told apart as %s, with the pause asked for, and nothing is accepted',
-    async (kind, reason) => {
-      const request = order();
-      const provider = simulator({ faults: [fault({ kind, retryAfterMs: 1_500 })] });
-      expect(await provider.start(request, await context())).toEqual({
-        status: 'busy',
-        reason,
-        retryAfterMs: 1_500,
-      });
-      expect(await provider.find?.(request.reference, await context())).toBeUndefined();
-    },
-  );
+  it.each(busy)('%s is told apart as %s, with the pause asked for, and nothing is accepted', async (kind, reason) => {
+    const request = order();
+    const provider = simulator({ faults: [fault({ kind, retryAfterMs: 1_500 })] });
+    expect(await provider.start(request, await context())).toEqual({
+      status: 'busy',
+      reason,
+      retryAfterMs: 1_500,
+    });
+    expect(await provider.find?.(request.reference, await context())).toBeUndefined();
+  });
 
   it('every third call is counted exactly, over processes and models apart', async () => {
     const change = { faults: [fault({ kind: 'busy', every: 3 })] };
@@ -278,9 +272,7 @@ describe('faults', () => {
     for (let turn = 0; turn < 12; turn += 1) {
       seen.push((await replicas[turn % 2]?.start(order(), await context()))?.status ?? '');
     }
-    expect(seen.map((status, index) => (status === 'busy' ? index + 1 : 0)).filter(Boolean)).toEqual([
-      3, 6, 9, 12,
-    ]);
+    expect(seen.map((status, index) => (status === 'busy' ? index + 1 : 0)).filter(Boolean)).toEqual([3, 6, 9, 12]);
     const other = await replicas[0]?.start(order({ upstreamModel: 'other' }), await context());
     expect(other?.status).toBe('done');
   });
@@ -299,10 +291,7 @@ describe('faults', () => {
     expect((await delayed.start(order(), call)).status).toBe('unknown');
     expect(call.beats).toBeGreaterThan(0);
     const abort = new AbortController();
-    const waiting = simulator({ faults: [fault({ kind: 'hang' })] }).start(
-      order(),
-      await context(abort.signal),
-    );
+    const waiting = simulator({ faults: [fault({ kind: 'hang' })] }).start(order(), await context(abort.signal));
     setTimeout(() => abort.abort(), 30);
     expect((await waiting).status).toBe('unknown');
   });

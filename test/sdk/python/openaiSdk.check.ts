@@ -37,8 +37,7 @@ function runPython(environment: Record<string, string>): Promise<number | null> 
   if (!python) throw new Error('run it with: npm run check:python');
   const script = path.join(ROOT, 'test/sdk/python/check_openai_sdk.py');
   const child = spawn(python, ['-I', '-W', 'error::ResourceWarning', script], { env: environment });
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (bytes) => process.stdout.write(bytes));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => process.stdout.write(bytes));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

@@ -78,10 +78,7 @@ export async function startFalStub(): Promise<FalStub> {
     callOf: (order, { timestamp, key = stub.signingKeys[0] } = {}) => {
       if (key === undefined) throw new Error('no key');
       const body = webhookBody(stub, order);
-      return signedCall(
-        { requestId: order.requestId, body, ...(timestamp !== undefined && { timestamp }) },
-        key,
-      );
+      return signedCall({ requestId: order.requestId, body, ...(timestamp !== undefined && { timestamp }) }, key);
     },
     close: async () => undefined,
   };
@@ -122,8 +119,7 @@ async function route(stub: FalStub, request: IncomingMessage, response: ServerRe
     return send(response, 401, { detail: 'Authentication is required to access this application.' });
   }
   const order = /^\/(.+)\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path);
-  if (order)
-    return await ask(stub, exchange, { app: order[1] ?? '', id: order[2] ?? '', what: order[3] ?? '' });
+  if (order) return await ask(stub, exchange, { app: order[1] ?? '', id: order[2] ?? '', what: order[3] ?? '' });
   if (method === 'POST') return submit(stub, exchange);
   send(response, 404, { detail: 'Not Found' });
 }
@@ -161,8 +157,7 @@ function submit(stub: FalStub, { url, headers, body, response }: Exchange) {
   if (fault?.kind === 'reply' || fault?.kind === 'reset') return strike(response, fault);
   const model = url.pathname.slice(1);
   if (stub.locked) {
-    const detail =
-      'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.';
+    const detail = 'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.';
     return send(response, 403, { detail });
   }
   if (!Object.hasOwn(STUB_MODELS, model)) {

@@ -2,16 +2,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Where a fault strikes; `keys` are the published ones. */
-export type FalStage =
-  | 'submit'
-  | 'status'
-  | 'result'
-  | 'cancel'
-  | 'output'
-  | 'initiate'
-  | 'put'
-  | 'complete'
-  | 'keys';
+export type FalStage = 'submit' | 'status' | 'result' | 'cancel' | 'output' | 'initiate' | 'put' | 'complete' | 'keys';
 
 export type FalFault =
   /** The connection ends without a word; at `submit` the order is accepted first. */
@@ -54,10 +45,7 @@ export function strike(response: ServerResponse, fault: FalFault): void {
   }
 }
 
-function sendPieces(
-  response: ServerResponse,
-  { bytes, pieces, everyMs }: Extract<FalFault, { kind: 'pieces' }>,
-): void {
+function sendPieces(response: ServerResponse, { bytes, pieces, everyMs }: Extract<FalFault, { kind: 'pieces' }>): void {
   response.writeHead(200, { 'content-type': 'audio/mpeg' });
   const size = bytes === undefined ? 1 : Math.ceil(bytes.length / pieces);
   let sent = 0;

@@ -70,11 +70,7 @@ interface Put {
   rest: string | undefined;
 }
 
-function put(
-  storage: StubStorage,
-  upload: OpenUpload,
-  { call, rest }: Put,
-): { status: number; body: unknown } {
+function put(storage: StubStorage, upload: OpenUpload, { call, rest }: Put): { status: number; body: unknown } {
   if (rest === undefined && call.method === 'PUT') {
     storage.files.push({ ...upload.file, parts: 1, bytes: call.body });
     return { status: 200, body: {} };

@@ -175,11 +175,7 @@ async function operate(stub: Context, call: Call, response: ServerResponse): Pro
   problem(response, 404, 'Not found', 'The requested resource could not be found.');
 }
 
-function one(
-  stub: Context,
-  { id, cancelled }: { id: string; cancelled: boolean },
-  response: ServerResponse,
-): void {
+function one(stub: Context, { id, cancelled }: { id: string; cancelled: boolean }, response: ServerResponse): void {
   const found = stub.predictions.find((each) => each.id === id);
   if (!found) {
     problem(response, 404, 'Not found', 'The requested resource could not be found.');
@@ -198,11 +194,7 @@ function one(
 const BODY_FIELDS = new Set(['version', 'input', 'stream', 'webhook', 'webhook_events_filter']);
 const EVENTS = new Set(['start', 'output', 'logs', 'completed']);
 
-async function create(
-  stub: Context,
-  call: Call & { model?: string },
-  response: ServerResponse,
-): Promise<void> {
+async function create(stub: Context, call: Call & { model?: string }, response: ServerResponse): Promise<void> {
   const body = JSON.parse(call.body.toString('utf8')) as Record<string, unknown>;
   const model = call.model ?? (body.version === OWN_VERSION ? OWN_MODEL : undefined);
   if (model === undefined) {

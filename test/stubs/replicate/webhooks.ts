@@ -25,10 +25,7 @@ export function signedCall(
   const timestamp = String(Math.floor(atMs / 1_000));
   const body = Buffer.from(JSON.stringify(prediction));
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signature = createHmac('sha256', key)
-    .update(`${messageId}.${timestamp}.`)
-    .update(body)
-    .digest('base64');
+  const signature = createHmac('sha256', key).update(`${messageId}.${timestamp}.`).update(body).digest('base64');
   const headers = {
     'content-type': 'application/json',
     'webhook-id': messageId,

@@ -55,9 +55,7 @@ test('killed in the midst of sign-ins, Postgres has every one that was accepted'
 
 /** Unix ms; 0 while it does not answer. */
 async function startedAt(): Promise<number> {
-  const answer = await pool
-    .query<{ at: Date }>('select pg_postmaster_start_time() as at')
-    .catch(() => undefined);
+  const answer = await pool.query<{ at: Date }>('select pg_postmaster_start_time() as at').catch(() => undefined);
   return answer?.rows[0]?.at.getTime() ?? 0;
 }
 

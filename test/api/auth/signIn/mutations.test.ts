@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
-import {
-  FORMS,
-  type Form,
-  newEvmWallet,
-  newSolanaWallet,
-  type Sent,
-  signed,
-} from '../../../harness/signIns.ts';
+import { FORMS, type Form, newEvmWallet, newSolanaWallet, type Sent, signed } from '../../../harness/signIns.ts';
 import { mutations } from './mutations.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
@@ -34,20 +27,17 @@ describe('a good sign-in of which one thing is changed', () => {
     expect(new Set(ROWS.map(([form, name]) => `${form} ${name}`)).size).toBe(ROWS.length);
   });
 
-  test.each(FORMS)(
-    '%s: is refused with the code of the rule that it breaks, whatever it is',
-    async (form) => {
-      const told: string[] = [];
-      const expected: string[] = [];
-      for (const [of, name, change, code] of ROWS) {
-        if (of !== form) continue;
-        const sent = change(good.get(form) ?? {});
-        told.push(`${name}: ${await codeOf(signIn, sent)}`);
-        expected.push(`${name}: ${code}`);
-      }
-      expect(told).toEqual(expected);
-    },
-  );
+  test.each(FORMS)('%s: is refused with the code of the rule that it breaks, whatever it is', async (form) => {
+    const told: string[] = [];
+    const expected: string[] = [];
+    for (const [of, name, change, code] of ROWS) {
+      if (of !== form) continue;
+      const sent = change(good.get(form) ?? {});
+      told.push(`${name}: ${await codeOf(signIn, sent)}`);
+      expected.push(`${name}: ${code}`);
+    }
+    expect(told).toEqual(expected);
+  });
 
   test('none of the refused ones used up the nonce, and each original is taken once', async () => {
     const { rows } = await world.pool.query('select count(*)::int as count from sign_in_nonces');

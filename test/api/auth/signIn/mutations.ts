@@ -84,9 +84,7 @@ const OTHER: Record<string, string> = { Ethereum: 'Solana', Solana: 'Ethereum' }
 const CHAIN_LINES: Record<'evm' | 'Solana', readonly (readonly [string | undefined, string])[]> = {
   evm: [
     ...[undefined, '1', '84532', '8454'].map((value) => [value, X] as const),
-    ...['eip155:8453', '0x2105', '08453', '8453 ', '', 'base', '-1', GENESIS].map(
-      (value) => [value, C] as const,
-    ),
+    ...['eip155:8453', '0x2105', '08453', '8453 ', '', 'base', '-1', GENESIS].map((value) => [value, C] as const),
   ],
   Solana: [
     ...['EtWTRABZaYq6iMfeYKouRu166VU2xqa1', GENESIS.replace('5', '6')].map((value) => [value, U] as const),
@@ -107,8 +105,7 @@ export function mutations(nowMs: number): Row[] {
   return FORMS.flatMap((form) => {
     const chain = form.startsWith('evm') ? 'evm' : 'Solana';
     const tables = [BY_FORM[form], { signature: SIGNATURES[chain], timestamp: TIMESTAMP }, hints()];
-    if (form.endsWith('text'))
-      return [...ofText(form, chain, nowMs), ...inFields(form, [AROUND_TEXT, ...tables])];
+    if (form.endsWith('text')) return [...ofText(form, chain, nowMs), ...inFields(form, [AROUND_TEXT, ...tables])];
     const shared = Object.entries(SHARED).map(([name, { values }]) => ({ [name]: values }));
     return inFields(form, [FIELDS, ...shared, ...tables, { issuedAt: late }]);
   });
@@ -137,9 +134,7 @@ function ofText(form: Form, chain: 'evm' | 'Solana', nowMs: number): Row[] {
     code,
   ];
   const lines = Object.values(SHARED).flatMap(({ line, values }) =>
-    values.map(([value, code]) =>
-      rewrite(`${line} ${show(value)}`, (text) => withLine(text, line, value), code),
-    ),
+    values.map(([value, code]) => rewrite(`${line} ${show(value)}`, (text) => withLine(text, line, value), code)),
   );
   // Farther away from the timestamp beside it than may be, before it is too old or too new.
   const late = [-310_000, 60_000].map((ms) =>
@@ -165,7 +160,5 @@ function valueFor(value: Value, before: string): unknown {
 }
 
 function show(value: Value): string {
-  return typeof value === 'function'
-    ? String(value).slice(0, 60)
-    : (JSON.stringify(value) ?? 'left out').slice(0, 60);
+  return typeof value === 'function' ? String(value).slice(0, 60) : (JSON.stringify(value) ?? 'left out').slice(0, 60);
 }

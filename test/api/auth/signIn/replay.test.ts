@@ -23,15 +23,10 @@ describe('one sign-in, many times', () => {
     const signIn = world.open();
     const wallet = newEvmWallet();
     const terms = { nonce: 'abcdefgh12345678', nowMs: Date.now() };
-    const [text, fields] = [
-      await signed('evm text', wallet, terms),
-      await signed('evm fields', wallet, terms),
-    ];
+    const [text, fields] = [await signed('evm text', wallet, terms), await signed('evm fields', wallet, terms)];
     expect(text.signature).toBe(fields.signature);
     const { signature, ...rest } = fields;
-    const spaced = Buffer.from(JSON.stringify({ signature, ...rest, extra: 1 }, undefined, 1)).toString(
-      'base64',
-    );
+    const spaced = Buffer.from(JSON.stringify({ signature, ...rest, extra: 1 }, undefined, 1)).toString('base64');
     const codes = await Promise.all(
       [text, fields, spaced, spaced.replace(/=+$/, '')].map((sent) => codeOf(signIn, sent)),
     );

@@ -47,10 +47,7 @@ describe('the libraries of x402 sign in unchanged', () => {
 
   test('createSIWxPayload and encodeSIWxHeader with an evm wallet', async () => {
     const wallet = newEvmWallet();
-    for (const more of [
-      {},
-      { statement: undefined, resources: ['https://api.example.com/a'], requestId: 'r1' },
-    ]) {
+    for (const more of [{}, { statement: undefined, resources: ['https://api.example.com/a'], requestId: 'r1' }]) {
       const payload = await createSIWxPayload({ ...info(BASE), ...more } as never, wallet, url);
       const found = await signIn.verify(encodeSIWxHeader(payload), FROM);
       expect(found).toEqual({ family: 'evm', address: wallet.address.toLowerCase() });
@@ -82,11 +79,7 @@ describe('the libraries of x402 sign in unchanged', () => {
 describe('one wallet, however it is spelled', () => {
   test('lower case, upper case and mixed case of an evm address are the same wallet', async () => {
     const wallet = newEvmWallet();
-    const spellings = [
-      wallet.address,
-      wallet.address.toLowerCase(),
-      `0x${wallet.address.slice(2).toUpperCase()}`,
-    ];
+    const spellings = [wallet.address, wallet.address.toLowerCase(), `0x${wallet.address.slice(2).toUpperCase()}`];
     for (const address of spellings) {
       const terms = { nonce: newNonce(), nowMs: Date.now() };
       const message = textOf('evm text', address, terms);
@@ -115,9 +108,7 @@ describe('one wallet, however it is spelled', () => {
   test('a Solana signature in base64 instead of base58', async () => {
     const sent = await signed('Solana text', newSolanaWallet());
     const signature = Buffer.from(base58.decode(String(sent.signature))).toString('base64');
-    expect(await codeOf(signIn, { ...sent, signature: signature.replace('==', '') })).toBe(
-      'INVALID_SIGNATURE',
-    );
+    expect(await codeOf(signIn, { ...sent, signature: signature.replace('==', '') })).toBe('INVALID_SIGNATURE');
     expect(await codeOf(signIn, { ...sent, signature })).toBeUndefined();
     expect(await codeOf(signIn, sent)).toBe('NONCE_REUSED');
   });
@@ -182,9 +173,9 @@ describe('what was signed for something else is no sign-in', () => {
       gasPrice: 1n,
     });
     expect(await codeOf(signIn, { ...sent, signature: transaction })).toBe('INVALID_WALLET');
-    expect(
-      await codeOf(signIn, { address: wallet.address, message: transaction, signature: sent.signature }),
-    ).toBe('INVALID_MESSAGE');
+    expect(await codeOf(signIn, { address: wallet.address, message: transaction, signature: sent.signature })).toBe(
+      'INVALID_MESSAGE',
+    );
   });
 
   test('a transaction of Solana', async () => {

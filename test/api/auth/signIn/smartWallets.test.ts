@@ -92,9 +92,7 @@ describe('wallets that are contracts, on a chain', () => {
     const sent = await signInAs(address, async (message) => wrap(await owner.signMessage({ message })));
     expect(await codeOf(signIn, sent)).toBeUndefined();
     expect(await chain.client.getCode({ address })).toBeUndefined();
-    const foreign = await signInAs(address, async (message) =>
-      wrap(await newEvmWallet().signMessage({ message })),
-    );
+    const foreign = await signInAs(address, async (message) => wrap(await newEvmWallet().signMessage({ message })));
     expect(await codeOf(signIn, foreign)).toBe('INVALID_SIGNATURE');
     const bare = await signInAs(address, by(owner));
     expect(await codeOf(signIn, bare)).toBe('INVALID_SIGNATURE');
@@ -116,9 +114,7 @@ describe('wallets that are contracts, on a chain', () => {
   test("a wrapped signature makes nobody the owner of another's address", async () => {
     const { wrap } = await undeployed(chain, owner);
     const victim = newEvmWallet();
-    const sent = await signInAs(victim.address, async (message) =>
-      wrap(await owner.signMessage({ message })),
-    );
+    const sent = await signInAs(victim.address, async (message) => wrap(await owner.signMessage({ message })));
     expect(await codeOf(signIn, sent)).toBe('INVALID_SIGNATURE');
   });
 
@@ -254,8 +250,7 @@ async function undeployed(chain: EvmChain, owner: PrivateKeyAccount) {
   })) as Address;
   const data = encodeFunctionData({ abi, functionName: 'make', args });
   const shape = [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }] as const;
-  const wrap = (signature: Hex) =>
-    concatHex([encodeAbiParameters(shape, [factory, data, signature]), MAGIC_6492]);
+  const wrap = (signature: Hex) => concatHex([encodeAbiParameters(shape, [factory, data, signature]), MAGIC_6492]);
   const make = () => chain.write({ address: factory, abi, functionName: 'make', args });
   return { address, wrap, make };
 }

@@ -1,13 +1,7 @@
 /** Events of a streamed response: which, in which order, with which numbers (TEXT-26). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ResponseWriter } from '../../../../api/text/responses/responseWriter.ts';
-import {
-  entryIdOf,
-  eventsOf,
-  type ResponsesWorld,
-  type StreamEvent,
-  startResponsesWorld,
-} from './responsesWorld.ts';
+import { entryIdOf, eventsOf, type ResponsesWorld, type StreamEvent, startResponsesWorld } from './responsesWorld.ts';
 
 let world: ResponsesWorld;
 
@@ -18,9 +12,7 @@ afterAll(() => world.close());
 
 const places = ({ name, data }: StreamEvent) => {
   const item = data.item as { type: string } | undefined;
-  return [name, ...(item ? [item.type] : []), ...('output_index' in data ? [data.output_index] : [])].join(
-    ' ',
-  );
+  return [name, ...(item ? [item.type] : []), ...('output_index' in data ? [data.output_index] : [])].join(' ');
 };
 
 it('come in the published order, each numbered, and the last has all', async () => {
@@ -59,9 +51,7 @@ it('come in the published order, each numbered, and the last has all', async () 
   ]);
   expect(events.map(({ data }) => data.sequence_number)).toEqual(events.map((_, at) => at));
   expect(events.every(({ name, data }) => name === data.type)).toBe(true);
-  const [first, last] = [events[0], events.at(-1)].map(
-    (event) => event?.data.response as Record<string, unknown>,
-  );
+  const [first, last] = [events[0], events.at(-1)].map((event) => event?.data.response as Record<string, unknown>);
   const { id, created_at, model } = last ?? {};
   expect(first).toEqual({ id, object: 'response', created_at, model, status: 'in_progress', output: [] });
   const done = events.filter(({ name }) => name === 'response.output_item.done');

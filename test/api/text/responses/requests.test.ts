@@ -103,13 +103,7 @@ describe('an input becomes the messages that it means:', () => {
     ],
     [
       'results that are lists of texts, or null',
-      [
-        { role: 'user', content: 'a' },
-        call('1'),
-        call('2'),
-        output('1', [said('x'), said('y')]),
-        output('2', null),
-      ],
+      [{ role: 'user', content: 'a' }, call('1'), call('2'), output('1', [said('x'), said('y')]), output('2', null)],
       [
         { role: 'user', content: 'a' },
         { role: 'assistant', content: null, tool_calls: called('1', '2') },
@@ -143,11 +137,7 @@ describe('a field', () => {
   it.each<[string, object, object]>([
     ['max_output_tokens', { max_output_tokens: 7 }, { max_tokens: 7 }],
     ['temperature and top_p', { temperature: 0.5, top_p: 0.4 }, { temperature: 0.5, top_p: 0.4 }],
-    [
-      'text.format',
-      { text: { format: { type: 'json_object' } } },
-      { response_format: { type: 'json_object' } },
-    ],
+    ['text.format', { text: { format: { type: 'json_object' } } }, { response_format: { type: 'json_object' } }],
     ['a flat tool', { tools }, { tools: [nested] }],
     ['a nested tool', { tools: [nested] }, { tools: [nested] }],
     [
@@ -161,18 +151,12 @@ describe('a field', () => {
   });
 
   it.each<[string, object]>([
-    [
-      'state that nobody keeps',
-      { store: true, previous_response_id: 'resp_1', conversation: 'c', background: false },
-    ],
+    ['state that nobody keeps', { store: true, previous_response_id: 'resp_1', conversation: 'c', background: false }],
     [
       'what the published API ignores',
       { metadata: { a: 1 }, n: 5, stop: ['x'], seed: 3, user: 'u', prompt_cache_key: 'k' },
     ],
-    [
-      'what other clients send',
-      { truncation: 'auto', service_tier: 'auto', safety_identifier: 's', top_logprobs: 2 },
-    ],
+    ['what other clients send', { truncation: 'auto', service_tier: 'auto', safety_identifier: 's', top_logprobs: 2 }],
     [
       'hosted tools, with the choice among them',
       {
@@ -208,17 +192,9 @@ describe('refused with 400 before anything is called:', () => {
     ['an unknown role', message('a', 'tool'), 'input'],
     ['an unknown part', message([{ type: 'input_audio' }]), 'input'],
     ['a part of chat in a typed message', message([{ type: 'text', text: 'a' }]), 'input'],
-    [
-      'a picture of another detail',
-      message([{ type: 'input_image', image_url: PIXEL, detail: 'original' }]),
-      'input',
-    ],
+    ['a picture of another detail', message([{ type: 'input_image', image_url: PIXEL, detail: 'original' }]), 'input'],
     ['a picture by id', message([{ type: 'input_image', file_id: 'f' }]), 'input'],
-    [
-      'a picture of the assistant',
-      message([{ type: 'input_image', image_url: PIXEL }], 'assistant'),
-      'input',
-    ],
+    ['a picture of the assistant', message([{ type: 'input_image', image_url: PIXEL }], 'assistant'), 'input'],
     ['a file by id', message([{ type: 'input_file', file_id: 'f' }]), 'input'],
     ['a call without an id', { input: [{ type: 'function_call', name: 'f', arguments: '' }] }, 'input'],
     ['a result of nothing', { input: [{ type: 'function_call_output', call_id: '1' }] }, 'input'],

@@ -163,9 +163,7 @@ it('reasoning comes first, and sealed only where it was asked for', async () => 
     types.push(event.type);
     if (event.type !== 'response.completed') continue;
     const [thought, message] = event.response.output as { encrypted_content?: string }[];
-    expect(thought?.encrypted_content).toBe(
-      (sealed.output[0] as { encrypted_content?: string }).encrypted_content,
-    );
+    expect(thought?.encrypted_content).toBe((sealed.output[0] as { encrypted_content?: string }).encrypted_content);
     expect(message).toMatchObject({ type: 'message', content: [{ text: 'Yes.' }] });
   }
   expect(types).toContain('response.reasoning.delta');
@@ -174,9 +172,7 @@ it('reasoning comes first, and sealed only where it was asked for', async () => 
 it('errors are of the classes that the SDK knows', async () => {
   const { client } = world;
   const input = 'Hello';
-  await expect(client.responses.create({ model: 'nobody', input })).rejects.toBeInstanceOf(
-    OpenAI.NotFoundError,
-  );
+  await expect(client.responses.create({ model: 'nobody', input })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   const hot = client.responses.create({ model: 'gpt-stub', input, temperature: 3 });
   await expect(hot).rejects.toBeInstanceOf(OpenAI.BadRequestError);
 });

@@ -62,9 +62,5 @@ it('what it found stands between the reasoning and the calls, and the marks of t
   const mark = (found: number, start_index: number, end_index: number) => {
     return { type: 'url_citation', ...CITATIONS[found], start_index, end_index };
   };
-  expect(body.output[3]?.content?.[0]?.annotations).toEqual([
-    mark(0, 4, 7),
-    mark(0, 14, 19),
-    mark(1, 14, 19),
-  ]);
+  expect(body.output[3]?.content?.[0]?.annotations).toEqual([mark(0, 4, 7), mark(0, 14, 19), mark(1, 14, 19)]);
 });

@@ -3,14 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pagesBlock, searchBlock } from '../../../../api/text/web/block.ts';
 import { cutToTokens, estimateTokens } from '../../../../domain/text/promptSize.ts';
 
-const TEXTS = [
-  '',
-  'a',
-  'word '.repeat(5_000),
-  '界'.repeat(5_000),
-  '😀'.repeat(5_000),
-  '<page>'.repeat(5_000),
-];
+const TEXTS = ['', 'a', 'word '.repeat(5_000), '界'.repeat(5_000), '😀'.repeat(5_000), '<page>'.repeat(5_000)];
 const BUDGETS = [1, 7, 100, 333, 4_000, 40_000];
 const TERMS = BUDGETS.flatMap((tokens) => [true, false].map((marked) => ({ tokens, marked })));
 

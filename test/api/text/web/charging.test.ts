@@ -40,19 +40,16 @@ describe('a search that fails', () => {
     ['is busy', answering(429, 'slow down')],
     ['answers with a page', answering(200, '<html>')],
     ['cuts the connection', (_: unknown, response: { destroy(): void }) => response.destroy()],
-  ])(
-    'because the engine %s is told to the model, is no failure, and costs nothing',
-    async (_name, behaviour) => {
-      await remember();
-      world.engine.next.push(behaviour as ReturnType<typeof answering>);
-      const answer = await ask(world, says(NEWS, { ...ON, return_search_results_as_documents: true }));
-      expect(lastMessages(world)[0]?.content).toContain('was tried and failed');
-      expect(answer.choices[0]?.message.tool_calls).toBeUndefined();
-      const amount = BigInt(answer.usage.prompt_tokens * 1_000 + answer.usage.completion_tokens * 2_000);
-      expect([await sinceThen(), nano(answer.cost.usd)]).toEqual([amount, amount]);
-      expect((await world.text.entryOf(answer.id))?.notes).toContain('web search failed: not charged');
-    },
-  );
+  ])('because the engine %s is told to the model, is no failure, and costs nothing', async (_name, behaviour) => {
+    await remember();
+    world.engine.next.push(behaviour as ReturnType<typeof answering>);
+    const answer = await ask(world, says(NEWS, { ...ON, return_search_results_as_documents: true }));
+    expect(lastMessages(world)[0]?.content).toContain('was tried and failed');
+    expect(answer.choices[0]?.message.tool_calls).toBeUndefined();
+    const amount = BigInt(answer.usage.prompt_tokens * 1_000 + answer.usage.completion_tokens * 2_000);
+    expect([await sinceThen(), nano(answer.cost.usd)]).toEqual([amount, amount]);
+    expect((await world.text.entryOf(answer.id))?.notes).toContain('web search failed: not charged');
+  });
 });
 
 describe('nothing at all is charged when', () => {
@@ -102,9 +99,7 @@ describe('nothing at all is charged when', () => {
     const plain = await (await world.text.chat(says(NEWS), init)).json();
     const costs = [searched, plain].map((answer) => nano((answer as Dry).bounds[0]?.cost.usd ?? 0));
     const tokens = [searched, plain].map((answer) => (answer as Dry).bounds[0]?.prompt_tokens ?? 0);
-    expect((costs[0] ?? 0n) - (costs[1] ?? 0n)).toBe(
-      CENT + BigInt((tokens[0] ?? 0) - (tokens[1] ?? 0)) * 1_000n,
-    );
+    expect((costs[0] ?? 0n) - (costs[1] ?? 0n)).toBe(CENT + BigInt((tokens[0] ?? 0) - (tokens[1] ?? 0)) * 1_000n);
     expect([world.engine.requests.length, await sinceThen()]).toEqual([asked, 0n]);
   });
 });
@@ -228,24 +223,19 @@ describe('while the engine is asked', () => {
 });
 
 describe('a fallback', () => {
-  it.each([false, true])(
-    'answers with the search of the first model, paid for once (stream: %s)',
-    async (streamed) => {
-      await remember();
-      const asked = world.engine.requests.length;
-      world.text.stub.next.push(failing);
-      const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-second' }] };
-      const cost = streamed
-        ? (await stream(world, body)).at(-1)?.cost?.usd
-        : (await ask(world, body)).cost.usd;
-      expect(world.engine.requests.length - asked).toBe(1);
-      const { messages = [] } = world.text.second.received.at(-1)?.body ?? {};
-      expect(String(messages[0]?.content)).toContain('https://example.org/0');
-      const amount = await sinceThen();
-      expect(amount).toBe(nano(cost ?? 0));
-      expect(amount > CENT && amount < 2n * CENT).toBe(true);
-    },
-  );
+  it.each([false, true])('answers with the search of the first model, paid for once (stream: %s)', async (streamed) => {
+    await remember();
+    const asked = world.engine.requests.length;
+    world.text.stub.next.push(failing);
+    const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-second' }] };
+    const cost = streamed ? (await stream(world, body)).at(-1)?.cost?.usd : (await ask(world, body)).cost.usd;
+    expect(world.engine.requests.length - asked).toBe(1);
+    const { messages = [] } = world.text.second.received.at(-1)?.body ?? {};
+    expect(String(messages[0]?.content)).toContain('https://example.org/0');
+    const amount = await sinceThen();
+    expect(amount).toBe(nano(cost ?? 0));
+    expect(amount > CENT && amount < 2n * CENT).toBe(true);
+  });
 
   it('that does not search is passed over', async () => {
     world.text.stub.next.push(failing);

@@ -55,9 +55,7 @@ function configuration(): object {
   };
   return {
     providers: { llm: { kind: 'openai', baseUrl: stub.baseUrl, allowPrivateNetwork: true } },
-    models: [
-      { id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec },
-    ],
+    models: [{ id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec }],
     search: { kind: 'searxng', baseUrl: engine.baseUrl, allowPrivateNetwork: true },
   };
 }
@@ -65,39 +63,31 @@ function configuration(): object {
 describe('killed', () => {
   it.each([
     ['while the engine is asked', () => engine.next.push(() => undefined), () => engine.requests.length],
-    [
-      'while the model is asked, after the search',
-      () => stub.next.push({ hang: 'head' }),
-      () => stub.received.length,
-    ],
-  ])(
-    '%s, nothing is charged, and the credit is whole again',
-    { timeout: 60_000 },
-    async (_when, hang, asked) => {
-      const api = await spawnApi({ environment });
-      const before = asked();
-      hang();
-      const call = fetch(`${api.baseUrl}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          model: 'house',
-          messages: [{ role: 'user', content: 'Who won?' }],
-          service_parameters: { enable_web_search: 'on' },
-        }),
-      }).catch(() => undefined);
-      await until('it is asked', () => asked() > before);
-      api.kill('SIGKILL');
-      await Promise.all([api.exit, call]);
-      const { rows } = await sql.query('select count(*)::int as open from holds');
-      expect(rows).toEqual([{ open: 1 }]);
-      await expireNow();
-      expect((await balanceOf(sql, accountId))?.usd).toBe(CREDIT);
-      const entries = await sql.query('select id from usage_entries where account_id = $1', [accountId]);
-      expect(entries.rows).toEqual([]);
-      expect(await checkLedger(sql)).toEqual([]);
-    },
-  );
+    ['while the model is asked, after the search', () => stub.next.push({ hang: 'head' }), () => stub.received.length],
+  ])('%s, nothing is charged, and the credit is whole again', { timeout: 60_000 }, async (_when, hang, asked) => {
+    const api = await spawnApi({ environment });
+    const before = asked();
+    hang();
+    const call = fetch(`${api.baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'house',
+        messages: [{ role: 'user', content: 'Who won?' }],
+        service_parameters: { enable_web_search: 'on' },
+      }),
+    }).catch(() => undefined);
+    await until('it is asked', () => asked() > before);
+    api.kill('SIGKILL');
+    await Promise.all([api.exit, call]);
+    const { rows } = await sql.query('select count(*)::int as open from holds');
+    expect(rows).toEqual([{ open: 1 }]);
+    await expireNow();
+    expect((await balanceOf(sql, accountId))?.usd).toBe(CREDIT);
+    const entries = await sql.query('select id from usage_entries where account_id = $1', [accountId]);
+    expect(entries.rows).toEqual([]);
+    expect(await checkLedger(sql)).toEqual([]);
+  });
 });
 
 /** As if the time of the hold had passed. */

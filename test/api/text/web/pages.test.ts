@@ -33,10 +33,7 @@ describe('the pages of a message', () => {
     const before = await world.spentNano();
     const searches = world.engine.requests.length;
     const words = `Compare ${world.site}/fares with (${world.site}/rules), and ${world.site}/fares.`;
-    const answer = await ask(
-      world,
-      says(words, { ...READ, enable_web_search: 'on', enable_web_citations: true }),
-    );
+    const answer = await ask(world, says(words, { ...READ, enable_web_search: 'on', enable_web_citations: true }));
     const block = lastMessages(world)[0]?.content ?? '';
     expect(block).toContain(`<page number="1">\n${world.site}/fares\nFares\n# Fares`);
     expect(block).toContain(`<page number="2">\n${world.site}/rules\n`);
@@ -72,10 +69,7 @@ describe('the pages of a message', () => {
     expect(block).toContain('it answered with status 404');
     expect(block).toContain('<page number="1">');
     const { cents, notes } = await centsOf(answer);
-    expect([cents, notes]).toEqual([
-      1n,
-      expect.stringContaining('pages that could not be read, not charged: 3'),
-    ]);
+    expect([cents, notes]).toEqual([1n, expect.stringContaining('pages that could not be read, not charged: 3')]);
   });
 
   it('when too many are being read, are told to the model and are not charged', async () => {

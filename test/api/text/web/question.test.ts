@@ -1,11 +1,6 @@
 /** The same message always gives the same question, and no message a question that an engine would refuse. */
 import { describe, expect, it } from 'vitest';
-import {
-  addressesIn,
-  isAboutThePresent,
-  lastUserText,
-  searchQuery,
-} from '../../../../api/text/web/question.ts';
+import { addressesIn, isAboutThePresent, lastUserText, searchQuery } from '../../../../api/text/web/question.ts';
 
 describe('a question', () => {
   it.each([

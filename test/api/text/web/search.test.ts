@@ -12,9 +12,7 @@ let world: WebWorld;
 
 beforeAll(async () => {
   const { spec } = textModel({});
-  world = await startWebWorld([
-    textModel({ id: 'gpt-8k', spec: { ...spec, availableContextTokens: 8_192 } }),
-  ]);
+  world = await startWebWorld([textModel({ id: 'gpt-8k', spec: { ...spec, availableContextTokens: 8_192 } })]);
 });
 
 afterAll(() => world.close());

@@ -28,17 +28,13 @@ describe('the size of a picture', () => {
       expect(sizeOf(make(width, height))).toEqual({ width, height });
   });
 
-  it.each(MADE)(
-    'of kind %s that is cut anywhere is unknown or the same, and never an error',
-    (_name, make) => {
-      const whole = make(300, 200);
-      for (let length = 0; length < Math.min(whole.length, 400); length += 1) {
-        const size = sizeOf(whole.subarray(0, length));
-        if (size && (size.width !== 16 || size.height !== 16))
-          expect(size).toEqual({ width: 300, height: 200 });
-      }
-    },
-  );
+  it.each(MADE)('of kind %s that is cut anywhere is unknown or the same, and never an error', (_name, make) => {
+    const whole = make(300, 200);
+    for (let length = 0; length < Math.min(whole.length, 400); length += 1) {
+      const size = sizeOf(whole.subarray(0, length));
+      if (size && (size.width !== 16 || size.height !== 16)) expect(size).toEqual({ width: 300, height: 200 });
+    }
+  });
 
   it('of millions of segments or boxes is looked for with an end', () => {
     const startMs = ranMs();

@@ -16,11 +16,7 @@ const CHALLENGES: Record<string, Behaviour> = {
   '/cloudflare-header': (_, response) =>
     response.writeHead(403, { 'content-type': HTML, 'cf-mitigated': 'challenge' }).end('<html></html>'),
   '/cloudflare-blocked': page('<div id="cf-error-details">Sorry, you have been blocked</div>', HTML, 403),
-  '/datadome': page(
-    "<html><body><script>var dd={'host':'geo.captcha-delivery.com'}</script></body></html>",
-    HTML,
-    403,
-  ),
+  '/datadome': page("<html><body><script>var dd={'host':'geo.captcha-delivery.com'}</script></body></html>", HTML, 403),
   '/perimeterx': page('<div id="px-captcha"></div><script>window._pxAppId="PX1"</script>', HTML, 403),
   '/akamai': page(
     '<TITLE>Access Denied</TITLE><p>Reference&#32;&#35;18.<p>https&#58;&#47;&#47;errors.edgesuite.net/18.x',
@@ -33,11 +29,7 @@ const CHALLENGES: Record<string, Behaviour> = {
     '<html><title>Making sure you&#39;re not a bot!</title><script id="anubis_challenge" type="application/json">{}</script><body><p>Loading...</p></body></html>',
     HTML,
   ),
-  '/captcha': page(
-    '<html><body><p>One more step</p><div class="g-recaptcha"></div></body></html>',
-    HTML,
-    429,
-  ),
+  '/captcha': page('<html><body><p>One more step</p><div class="g-recaptcha"></div></body></html>', HTML, 429),
   '/turnstile-only': page(article('<div class="cf-turnstile"></div><p>Checking your browser.</p>'), HTML),
 };
 

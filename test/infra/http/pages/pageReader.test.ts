@@ -52,9 +52,7 @@ const PAGES: Record<string, Behaviour> = {
   '/untyped-text': (_, response) => response.writeHead(200).end('plain words'),
   '/empty': page(''),
   '/blank': page(article('  <script>document.write("words")</script> ')),
-  '/refresh': page(
-    '<html><head><meta http-equiv="refresh" content="0; url=http://127.0.0.1/"></head></html>',
-  ),
+  '/refresh': page('<html><head><meta http-equiv="refresh" content="0; url=http://127.0.0.1/"></head></html>'),
   '/to-page': (_, response) => response.writeHead(302, { location: '/hello?moved=1#part' }).end(),
   '/to-x': (_, response) => response.writeHead(302, { location: 'https://x.com/a' }).end(),
 };
@@ -169,22 +167,13 @@ describe('refused at once, by the URL alone, with 400', () => {
   });
 
   it('sites that are known to answer no automated reader', async () => {
-    const hosts = [
-      'x.com',
-      'www.x.com',
-      'mobile.x.com',
-      'twitter.com',
-      'www.twitter.com',
-      'mobile.twitter.com',
-    ];
+    const hosts = ['x.com', 'www.x.com', 'mobile.x.com', 'twitter.com', 'www.twitter.com', 'mobile.twitter.com'];
     const more = ['reddit.com', 'www.reddit.com', 'old.reddit.com', 'new.reddit.com', 'X.COM', 'reddit.com.'];
     for (const host of [...hosts, ...more]) {
       const said = await world.outcome(`https://${host}/a/b?c=d`);
       expect(said).toMatch(/^blocked_source: .* does not allow automated access\.$/);
     }
-    expect(await world.outcome(world.at('/to-x'))).toBe(
-      'blocked_source: x.com does not allow automated access.',
-    );
+    expect(await world.outcome(world.at('/to-x'))).toBe('blocked_source: x.com does not allow automated access.');
     expect(errorStatus('blocked_source')).toBe(400);
   });
 });
@@ -209,18 +198,14 @@ describe('told as one and the same failure with 500', () => {
       const url = world.at(`/redirect?status=${status}&to=${encodeURIComponent(target)}`);
       const said = await world.outcome(url);
       // What a header cannot carry is the site's own error.
-      expect([
-        NOT_FETCHED,
-        'page_failed: The page could not be read: it answered with status 500.',
-      ]).toContain(said);
+      expect([NOT_FETCHED, 'page_failed: The page could not be read: it answered with status 500.']).toContain(said);
     }
     expect(canary.requests).toEqual([]);
   });
 
   it('sites that answer badly, or not, or redirect too often', async () => {
     const bad = ['/short', '/lying-short', '/reset', '/headers', '/garbage', '/bad-gzip', '/odd-encoding'];
-    for (const path of [...bad, '/zero', '/loop'])
-      expect(await world.outcome(world.at(path)), path).toBe(NOT_FETCHED);
+    for (const path of [...bad, '/zero', '/loop']) expect(await world.outcome(world.at(path)), path).toBe(NOT_FETCHED);
     const patience = { fetchTimeoutMs: 500 };
     expect(await world.outcome(world.at('/silent'), patience)).toBe(NOT_FETCHED);
     expect(await world.outcome(world.at('/silent-after-head'), patience)).toBe(NOT_FETCHED);

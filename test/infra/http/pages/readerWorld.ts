@@ -1,10 +1,6 @@
 /** A reader and the sites that it reads, all on this machine: their names resolve to it, and it is allowed by name. */
 import { FareboxError } from '../../../../domain/errors.ts';
-import {
-  createPageReader,
-  type PageReaderOptions,
-  type ReadPage,
-} from '../../../../infra/http/pages/pageReader.ts';
+import { createPageReader, type PageReaderOptions, type ReadPage } from '../../../../infra/http/pages/pageReader.ts';
 import { type Behaviour, type HostileServer, hostileServer } from '../hostileServer.ts';
 
 export interface ReaderWorld {

@@ -44,12 +44,7 @@ const PAGES: Record<string, { url: string; words: string[] }> = {
   },
   javadoc: {
     url: 'https://argparse4j.github.io/apidocs/net/sourceforge/argparse4j/inf/ArgumentParser.html',
-    words: [
-      '### Method Summary',
-      '| Modifier and Type | Method | Description |',
-      'printVersion',
-      'addSubparsers',
-    ],
+    words: ['### Method Summary', '| Modifier and Type | Method | Description |', 'printVersion', 'addSubparsers'],
   },
   mdbook: {
     url: 'https://doc.rust-lang.org/book/ch04-01-what-is-ownership.html',

@@ -50,12 +50,7 @@ describe('a robots.txt', () => {
     ['the group of another', `User-agent: other\nDisallow: /`, '/a', true],
     ['rules before any name', `Disallow: /\n${ALL}Allow: /b`, '/a', true],
     ['comments and spaces', `# x\n  user-AGENT :  * # all\n\tdisallow : /a # why`, '/a', false],
-    [
-      'unknown lines between',
-      `${ALL}Crawl-delay: 10\nSitemap: https://example.com/s.xml\nDisallow: /a`,
-      '/a',
-      false,
-    ],
+    ['unknown lines between', `${ALL}Crawl-delay: 10\nSitemap: https://example.com/s.xml\nDisallow: /a`, '/a', false],
     ['carriage returns alone', 'User-agent: *\rDisallow: /a', '/a', false],
     ['a byte order mark', `\ufeff${ALL}Disallow: /a`, '/a', false],
     ['letters of other alphabets', `${ALL}Disallow: /über`, '/%C3%BCber', false],
@@ -98,11 +93,7 @@ describe('a robots.txt', () => {
         const isThere = path.slice(1).includes(part);
         expect([part, path, allowed(`${ALL}Disallow: /*${part}`, path)]).toEqual([part, path, !isThere]);
         const twice = path.slice(1).split(part).length > 2;
-        expect([part, path, allowed(`${ALL}Disallow: /*${part}*${part}`, path)]).toEqual([
-          part,
-          path,
-          !twice,
-        ]);
+        expect([part, path, allowed(`${ALL}Disallow: /*${part}*${part}`, path)]).toEqual([part, path, !twice]);
       }
     }
   });
@@ -149,8 +140,7 @@ describe('the reader', () => {
   const answer = (status: number, body = '', headers = {}): Behaviour => {
     return (_, response) => response.writeHead(status, headers).end(body);
   };
-  const EXCLUDED =
-    'blocked_source: The site does not allow automated access. Its robots.txt excludes this page.';
+  const EXCLUDED = 'blocked_source: The site does not allow automated access. Its robots.txt excludes this page.';
 
   it('leaves a page alone that is excluded, also behind a redirect', async () => {
     robots = page(`${ALL}Disallow: /private`, 'text/plain');

@@ -2,10 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createElevenLabsMedia,
-  type ElevenLabsMedia,
-} from '../../../../providers/elevenlabs/media/elevenLabsMedia.ts';
+import { createElevenLabsMedia, type ElevenLabsMedia } from '../../../../providers/elevenlabs/media/elevenLabsMedia.ts';
 import type {
   MediaCallContext,
   RecordingFile,

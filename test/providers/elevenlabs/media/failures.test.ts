@@ -69,11 +69,7 @@ const TRANSCRIPTS: Case[] = [
   ['a text that is none', json({ text: 7, words: [] }), 'garbage'],
   ['no words', json({ text: 'Hello.' }), 'garbage'],
   ['a word without a text', json({ text: 'Hello.', words: [{ type: 'word', start: 0, end: 1 }] }), 'garbage'],
-  [
-    'a time before the start',
-    json({ text: 'a', words: [{ type: 'word', text: 'a', start: -1, end: 1 }] }),
-    'garbage',
-  ],
+  ['a time before the start', json({ text: 'a', words: [{ type: 'word', text: 'a', start: -1, end: 1 }] }), 'garbage'],
 ];
 const VOICES: Case[] = [
   ['a voice without an id', json({ requires_verification: false }), 'garbage'],

@@ -99,9 +99,7 @@ describe('a transcript', () => {
     expect(transcript).toEqual({ text: STUB_TRANSCRIPT, words });
     const fields = { model_id: 'scribe_v2', language_code: 'en', timestamps_granularity: 'word' };
     const file = { name: 'file', filename: 'recording.wav', type: 'audio/wav', bytes: testWav(1).length };
-    expect(desk.stub.forms).toMatchObject([
-      { fields: { ...fields, tag_audio_events: 'false' }, files: [file] },
-    ]);
+    expect(desk.stub.forms).toMatchObject([{ fields: { ...fields, tag_audio_events: 'false' }, files: [file] }]);
   });
 
   it('is text alone where no times were asked for', async () => {

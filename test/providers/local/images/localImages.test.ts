@@ -50,9 +50,7 @@ async function edited(prompt: string, images: ImageFile[], more: Partial<ImageEd
   const made = await local.editImage?.(edit, context);
   const bytes = readFileSync(made?.path ?? '');
   const { data, info } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
-  const at = (x: number, y: number) => [
-    ...data.subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 4),
-  ];
+  const at = (x: number, y: number) => [...data.subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 4)];
   return { made, bytes, size: [info.width, info.height], at };
 }
 
@@ -95,10 +93,7 @@ describe('local edits', () => {
     const base = await picture('under.png', [0, 0, 0]);
     const layer = await picture('layer.png', [255, 255, 255]);
     const mask = await picture('mask.png', [0, 0, 0], [255, 255, 255]);
-    const over = await edited('put the second image over the first at the bottom right at 50% width', [
-      base,
-      layer,
-    ]);
+    const over = await edited('put the second image over the first at the bottom right at 50% width', [base, layer]);
     expect([over.at(0, 0)[0], over.at(319, 239)[0], over.at(150, 239)[0]]).toEqual([0, 255, 0]);
     const faded = await edited('put the second image over the first at 50% opacity', [base, layer]);
     expect(faded.at(100, 100)[0]).toBeCloseTo(128, -1);
@@ -123,13 +118,9 @@ describe('local edits', () => {
 
   it('take ratio, resolution and format from the request', async () => {
     const base = await picture('small.png', [10, 20, 30]);
-    expect((await edited('brighten', [base], { aspectRatio: '1:1', resolution: '2K' })).size).toEqual([
-      2048, 2048,
-    ]);
+    expect((await edited('brighten', [base], { aspectRatio: '1:1', resolution: '2K' })).size).toEqual([2048, 2048]);
     expect((await edited('brighten', [base], { resolution: '1K' })).size).toEqual([320, 240]);
-    expect((await edited('brighten', [base], { aspectRatio: '1:1', isRatioInferred: true })).size).toEqual([
-      320, 240,
-    ]);
+    expect((await edited('brighten', [base], { aspectRatio: '1:1', isRatioInferred: true })).size).toEqual([320, 240]);
     const jpeg = await edited('50% opacity', [base], { format: 'jpeg' });
     expect(jpeg.made?.contentType).toBe('image/jpeg');
     expect((await sharp(jpeg.bytes).metadata()).exif).toBeUndefined();

@@ -226,9 +226,7 @@ describe('pictures in a row', () => {
     const { path } = await make({ ...SMALL, durationSeconds: 3, media, audio: false });
     for (const [place, source] of [media[2], media[1], media[0]].entries()) {
       const frame = 12 + 24 * place;
-      expect(similarity(greyOf(path, frame), greyOf(source?.path ?? '')), `frame ${frame}`).toBeGreaterThan(
-        0.93,
-      );
+      expect(similarity(greyOf(path, frame), greyOf(source?.path ?? '')), `frame ${frame}`).toBeGreaterThan(0.93);
     }
   });
 
@@ -239,14 +237,10 @@ describe('pictures in a row', () => {
     ];
     const [image, end_image] = [picture('image', PATTERN), picture('end_image', PATTERN)];
     const refused = { status: 'refused', reason: 'refused' };
-    expect((await make({ ...SMALL, media: [image, end_image], cameraTrajectory })).outcome).toMatchObject(
-      refused,
-    );
+    expect((await make({ ...SMALL, media: [image, end_image], cameraTrajectory })).outcome).toMatchObject(refused);
     expect((await make({ ...SMALL, cameraTrajectory })).outcome).toMatchObject(refused);
     const both = [picture('scene_image', PATTERN), picture('keyframe', PATTERN)];
-    expect((await make({ ...SMALL, media: both, keyframes: [{ frameIndex: 3 }] })).outcome).toMatchObject(
-      refused,
-    );
+    expect((await make({ ...SMALL, media: both, keyframes: [{ frameIndex: 3 }] })).outcome).toMatchObject(refused);
   });
 });
 

@@ -69,8 +69,7 @@ describe('text', () => {
   });
 
   it('has Latin, Greek and Cyrillic letters in the shipped font', () => {
-    for (const letter of 'AzÄßłΩψЖяѓ')
-      expect(shippedFont().has(letter.codePointAt(0) ?? 0), letter).toBe(true);
+    for (const letter of 'AzÄßłΩψЖяѓ') expect(shippedFont().has(letter.codePointAt(0) ?? 0), letter).toBe(true);
     expect(shippedFont().has(0x65e5)).toBe(false);
   });
 });

@@ -15,12 +15,7 @@ import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } f
 vi.setConfig({ testTimeout: 180_000 });
 afterAll(removeOutputs);
 
-const moving = (size: string, seconds: number) => [
-  '-f',
-  'lavfi',
-  '-i',
-  `testsrc2=s=${size}:r=25:d=${seconds}`,
-];
+const moving = (size: string, seconds: number) => ['-f', 'lavfi', '-i', `testsrc2=s=${size}:r=25:d=${seconds}`];
 const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const SOUND = ['-i', JFK, '-shortest', '-c:a', 'aac'];
 

@@ -30,10 +30,7 @@ export interface Made {
   heartbeats: number;
 }
 
-export async function make(
-  order: Partial<VideoRequest>,
-  signal = new AbortController().signal,
-): Promise<Made> {
+export async function make(order: Partial<VideoRequest>, signal = new AbortController().signal): Promise<Made> {
   const workFolder = join(outputs(), `run ${runs++}`);
   mkdirSync(workFolder);
   let heartbeats = 0;
@@ -153,19 +150,7 @@ function windowScore(left: Uint8Array, right: Uint8Array, corner: number): numbe
 /** Loudness of a part of the sound track: root mean square, full scale is 1. */
 export function loudness(path: string, [from, to]: readonly [number, number]): number {
   const raw = execFileSync(mediaTools().ffmpegPath, [
-    ...[
-      '-v',
-      'error',
-      '-i',
-      `file:${path}`,
-      '-af',
-      `atrim=${from}:${to}`,
-      '-ac',
-      '1',
-      '-f',
-      'f32le',
-      'pipe:1',
-    ],
+    ...['-v', 'error', '-i', `file:${path}`, '-af', `atrim=${from}:${to}`, '-ac', '1', '-f', 'f32le', 'pipe:1'],
   ]);
   const samples = new Float32Array(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length));
   return Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, samples.length));

@@ -94,10 +94,7 @@ export function imageEdit(folder: string, change: Partial<ImageEdit> = {}): Imag
   };
 }
 
-export function transcriptionOrder(
-  folder: string,
-  change: Partial<TranscriptionOrder> = {},
-): TranscriptionOrder {
+export function transcriptionOrder(folder: string, change: Partial<TranscriptionOrder> = {}): TranscriptionOrder {
   const path = join(folder, 'source.wav');
   const recording = { path, contentType: 'audio/wav', demuxer: 'wav', seconds: 1 };
   return { upstreamModel: 'whisper-1', endUser: 'user-1', recording, timestamps: false, ...change };

@@ -111,11 +111,7 @@ const TRANSCRIPTS: Case[] = [
   ['a text that is none', json({ text: 7 }), 'garbage'],
   ['words that are none', json({ text: 'Hello.', words: 'Hello.' }), 'garbage'],
   ['a word without a text', json({ text: 'Hello.', words: [{ start: 0, end: 1 }] }), 'garbage'],
-  [
-    'times that are none',
-    json({ text: 'Hello.', words: [{ word: 'Hello', start: 'a', end: 1 }] }),
-    'garbage',
-  ],
+  ['times that are none', json({ text: 'Hello.', words: [{ word: 'Hello', start: 'a', end: 1 }] }), 'garbage'],
   ['half of a JSON', json('{"text":"Hello'), 'garbage'],
   [
     'a gigabyte',
@@ -140,11 +136,7 @@ const whole = async (provider: ReturnType<MediaDesk['open']>) =>
   await heard(await provider.speak(speechOrder(), await desk.context()));
 
 describe.each<[string, () => Promise<unknown>, Case[]]>([
-  [
-    'new pictures',
-    async () => desk.open().makeImages(imageOrder(), await desk.context()),
-    [...SHARED, ...PICTURES],
-  ],
+  ['new pictures', async () => desk.open().makeImages(imageOrder(), await desk.context()), [...SHARED, ...PICTURES]],
   [
     'an edit',
     async () => desk.open().editImage(imageEdit(desk.folder), await desk.context()),
@@ -152,8 +144,7 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
   ],
   [
     'a transcript',
-    async () =>
-      desk.open().transcribe(transcriptionOrder(desk.folder, { timestamps: true }), await desk.context()),
+    async () => desk.open().transcribe(transcriptionOrder(desk.folder, { timestamps: true }), await desk.context()),
     [...SHARED, ...TRANSCRIPTS],
   ],
   ['speech', async () => await whole(desk.open()), [...SHARED, ...SPEECH]],
@@ -184,35 +175,29 @@ describe('a speech that breaks after it began', () => {
 });
 
 describe('an abort', () => {
-  it.each(['makeImages', 'editImage', 'transcribe', 'speak'] as const)(
-    'ends the connection of %s',
-    async (call) => {
-      desk.stub.next.push({ kind: 'hang' });
-      const left = new AbortController();
-      const context = await desk.context(left.signal);
-      const media = desk.open({ timeouts: { firstByteMs: 20_000 } });
-      const asked = {
-        makeImages: () => media.makeImages(imageOrder(), context),
-        editImage: () => media.editImage(imageEdit(desk.folder), context),
-        transcribe: () => media.transcribe(transcriptionOrder(desk.folder), context),
-        speak: () => media.speak(speechOrder(), context),
-      }[call]();
-      const failure = failureOf(asked);
-      await expect.poll(() => desk.stub.received.length).toBe(1);
-      left.abort();
-      expect(await failure).toMatchObject({ reason: 'lost' });
-      await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
-    },
-  );
+  it.each(['makeImages', 'editImage', 'transcribe', 'speak'] as const)('ends the connection of %s', async (call) => {
+    desk.stub.next.push({ kind: 'hang' });
+    const left = new AbortController();
+    const context = await desk.context(left.signal);
+    const media = desk.open({ timeouts: { firstByteMs: 20_000 } });
+    const asked = {
+      makeImages: () => media.makeImages(imageOrder(), context),
+      editImage: () => media.editImage(imageEdit(desk.folder), context),
+      transcribe: () => media.transcribe(transcriptionOrder(desk.folder), context),
+      speak: () => media.speak(speechOrder(), context),
+    }[call]();
+    const failure = failureOf(asked);
+    await expect.poll(() => desk.stub.received.length).toBe(1);
+    left.abort();
+    expect(await failure).toMatchObject({ reason: 'lost' });
+    await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
+  });
 
-  it.each(['before its first byte was read', 'in the middle'])(
-    'of a speech that is left %s',
-    async (when) => {
-      desk.stub.pieceMs = 50;
-      const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
-      if (when === 'in the middle') await reader.next();
-      await reader.return?.();
-      await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
-    },
-  );
+  it.each(['before its first byte was read', 'in the middle'])('of a speech that is left %s', async (when) => {
+    desk.stub.pieceMs = 50;
+    const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
+    if (when === 'in the middle') await reader.next();
+    await reader.return?.();
+    await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
+  });
 });

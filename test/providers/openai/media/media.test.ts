@@ -5,16 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import { STUB_PNG, STUB_WORDS } from '../../../stubs/openaiMedia.ts';
 import { failureOf } from '../../chatRequest.ts';
-import {
-  contents,
-  heard,
-  imageEdit,
-  imageOrder,
-  type MediaDesk,
-  openDesk,
-  PROMPT,
-  speechOrder,
-} from './callMedia.ts';
+import { contents, heard, imageEdit, imageOrder, type MediaDesk, openDesk, PROMPT, speechOrder } from './callMedia.ts';
 
 let desk: MediaDesk;
 beforeEach(async () => {
@@ -46,11 +37,7 @@ describe('new pictures', () => {
       { aspectRatio: '9:16', quality: 'high' },
       { size: '1024x1792', quality: 'hd', response_format: 'b64_json' },
     ],
-    [
-      'grok-imagine-image',
-      { aspectRatio: '4:5', resolution: '2K' },
-      { aspect_ratio: '3:4', resolution: '2k' },
-    ],
+    ['grok-imagine-image', { aspectRatio: '4:5', resolution: '2K' }, { aspect_ratio: '3:4', resolution: '2k' }],
     [
       'gpt-image-2',
       { style: 'Anime', negativePrompt: 'birds' },
@@ -231,9 +218,7 @@ describe('speech', () => {
     await heard(await desk.speak({ ...order, upstreamModel: 'tts-1' }));
     expect(sent()?.fields).not.toHaveProperty('instructions');
     const open = desk.open({ dialect: 'compatible' });
-    await heard(
-      await open.speak(speechOrder({ ...order, upstreamModel: 'open-voice' }), await desk.context()),
-    );
+    await heard(await open.speak(speechOrder({ ...order, upstreamModel: 'open-voice' }), await desk.context()));
     expect(sent()?.fields).toMatchObject({ language: 'en', temperature: 0.3, top_p: 0.9 });
   });
 });

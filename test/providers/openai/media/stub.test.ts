@@ -2,12 +2,7 @@
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
-import {
-  type OpenAiMediaStub,
-  STUB_PNG,
-  STUB_WORDS,
-  startOpenAiMediaStub,
-} from '../../../stubs/openaiMedia.ts';
+import { type OpenAiMediaStub, STUB_PNG, STUB_WORDS, startOpenAiMediaStub } from '../../../stubs/openaiMedia.ts';
 
 let stub: OpenAiMediaStub;
 beforeEach(async () => {

@@ -32,10 +32,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-function opened(
-  some: Parameters<typeof networkOn>[1] = {},
-  on: Pick<EvmChain, 'network' | 'usdc' | 'rpcUrl'> = chain,
-) {
+function opened(some: Parameters<typeof networkOn>[1] = {}, on: Pick<EvmChain, 'network' | 'usdc' | 'rpcUrl'> = chain) {
   const network = networkOn(on, some);
   open.push(network);
   return network;
@@ -236,14 +233,8 @@ describe('what is no payment', () => {
 
 describe('several nodes', () => {
   const LIES: [string, (method: string, result: unknown) => unknown][] = [
-    [
-      'that the authorization is unused',
-      (method, result) => (method === 'eth_call' ? `0x${'0'.repeat(64)}` : result),
-    ],
-    [
-      'that there is no receipt',
-      (method, result) => (method === 'eth_getTransactionReceipt' ? null : result),
-    ],
+    ['that the authorization is unused', (method, result) => (method === 'eth_call' ? `0x${'0'.repeat(64)}` : result)],
+    ['that there is no receipt', (method, result) => (method === 'eth_getTransactionReceipt' ? null : result)],
     [
       'that the transfer was of more',
       (method, result) =>
@@ -316,9 +307,7 @@ describe('several nodes', () => {
 
   test('one on another chain is not believed, before it says anything and after', async () => {
     const { payment } = await paid();
-    node(0).rewrite(({ method }, reply) =>
-      method === 'eth_chainId' ? { ...reply, result: '0x1' } : undefined,
-    );
+    node(0).rewrite(({ method }, reply) => (method === 'eth_chainId' ? { ...reply, result: '0x1' } : undefined));
     const network = through(1);
     await expect(network.find(payment, within)).rejects.toThrow(ChainUnavailable);
     expect(await through(3).find(payment, within)).toMatchObject({ state: 'final' });
@@ -340,8 +329,7 @@ describe('several nodes', () => {
     await chain.mine(300);
     node(0).rewrite(({ method, params, id, jsonrpc }) => {
       const [range] = (params ?? []) as { fromBlock: string; toBlock: string }[];
-      if (method !== 'eth_getLogs' || Number(range?.toBlock) - Number(range?.fromBlock) < 50)
-        return undefined;
+      if (method !== 'eth_getLogs' || Number(range?.toBlock) - Number(range?.fromBlock) < 50) return undefined;
       return { jsonrpc, id, error: { code: -32005, message: 'block range too large' } };
     });
     expect(await through(1).find(payment, within)).toMatchObject({ state: 'final', transaction });

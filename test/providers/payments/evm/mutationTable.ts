@@ -23,24 +23,7 @@ export interface Row {
 const HUGE = String(2n ** 256n - 1n);
 const ZERO = `0x${'0'.repeat(40)}`;
 /** Of a whole number: none of these is one. */
-const NO_NUMBERS = [
-  '',
-  '-1',
-  '+1',
-  '1e3',
-  '0x10',
-  '01',
-  '1.0',
-  ' 1',
-  '1 ',
-  'now',
-  null,
-  undefined,
-  5,
-  true,
-  ['1'],
-  {},
-];
+const NO_NUMBERS = ['', '-1', '+1', '1e3', '0x10', '01', '1.0', ' 1', '1 ', 'now', null, undefined, 5, true, ['1'], {}];
 const NO_TEXTS = [null, undefined, 5, false, ['exact'], {}];
 const NO_OBJECTS = [null, 'x', 5, true, []];
 /** None of them is ten dollars in smallest units. */
@@ -152,19 +135,7 @@ function acceptedRows({ payer, other, fakeUsd, usdc }: World): Row[] {
     {
       path: 'accepted.asset',
       code: 'UNSUPPORTED_TOKEN',
-      values: [
-        fakeUsd,
-        ZERO,
-        payer,
-        usdc.slice(2),
-        usdc.slice(0, -1),
-        `${usdc} `,
-        '',
-        null,
-        undefined,
-        5,
-        [usdc],
-      ],
+      values: [fakeUsd, ZERO, payer, usdc.slice(2), usdc.slice(0, -1), `${usdc} `, '', null, undefined, 5, [usdc]],
     },
     {
       path: 'accepted.payTo',

@@ -43,8 +43,7 @@ afterAll(async () => {
 
 async function settled(payment: SignedPayment, by = network): Promise<string> {
   const outcome = await by.settle(payment, within());
-  if (outcome.outcome !== 'sent' || outcome.transaction === undefined)
-    throw new Error(JSON.stringify(outcome));
+  if (outcome.outcome !== 'sent' || outcome.transaction === undefined) throw new Error(JSON.stringify(outcome));
   // A node takes a transaction first, and puts it into a block a moment later.
   await chain.mined(outcome.transaction as Hex);
   return outcome.transaction;
@@ -303,9 +302,7 @@ describe('what a node answers to a transaction', () => {
   test('a hash of something else: nobody knows, but what was sent has a name', async () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
-    node.rewrite(({ method }, reply) =>
-      method === SENDING ? { ...reply, result: `0x${'1'.repeat(64)}` } : undefined,
-    );
+    node.rewrite(({ method }, reply) => (method === SENDING ? { ...reply, result: `0x${'1'.repeat(64)}` } : undefined));
     const outcome = await own.settle(payment, within());
     node.rewrite(undefined);
     expect(outcome).toMatchObject({ outcome: 'unknown' });
@@ -319,9 +316,7 @@ describe('what a node answers to a transaction', () => {
     const before = node.calls.get(SENDING) ?? 0;
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
-    node.rewrite(({ method }, reply) =>
-      method === 'eth_estimateGas' ? { ...reply, result: '0xffffff' } : undefined,
-    );
+    node.rewrite(({ method }, reply) => (method === 'eth_estimateGas' ? { ...reply, result: '0xffffff' } : undefined));
     expect(await own.settle(payment, within())).toMatchObject({ outcome: 'refused' });
     node.rewrite(({ method }, reply) =>
       method === 'eth_getBlockByNumber'

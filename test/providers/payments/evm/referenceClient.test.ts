@@ -3,10 +3,7 @@ import { encodePaymentSignatureHeader } from '@x402/core/http';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvelope } from '../../../../domain/payments/readEnvelope.ts';
-import {
-  createPaymentNetworks,
-  paymentNetworkNamed,
-} from '../../../../providers/payments/createPaymentNetworks.ts';
+import { createPaymentNetworks, paymentNetworkNamed } from '../../../../providers/payments/createPaymentNetworks.ts';
 import type { PaymentNetwork } from '../../../../providers/payments/paymentNetwork.ts';
 import { type EvmChain, startEvmChain } from '../../../chains/evmChain.ts';
 import { DOLLAR, FEE_KEY, settingsOn } from './signedPayments.ts';

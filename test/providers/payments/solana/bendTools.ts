@@ -11,9 +11,7 @@ export function list(change: (instructions: Instruction[], world: World) => Inst
 }
 
 /** The same transfer with other parts. */
-export function transfer(
-  parts: TransferParts | ((world: World) => TransferParts | Promise<TransferParts>),
-): Bend {
+export function transfer(parts: TransferParts | ((world: World) => TransferParts | Promise<TransferParts>)): Bend {
   return {
     async draft(draft, world) {
       const bent = transferOf(world, typeof parts === 'function' ? await parts(world) : parts);
@@ -24,9 +22,7 @@ export function transfer(
 }
 
 export function at(index: number, instruction: Instruction | ((world: World) => Instruction)): Bend {
-  return list((all, world) =>
-    all.with(index, typeof instruction === 'function' ? instruction(world) : instruction),
-  );
+  return list((all, world) => all.with(index, typeof instruction === 'function' ? instruction(world) : instruction));
 }
 
 export function added(...more: (Instruction | ((world: World) => Instruction))[]): Bend {

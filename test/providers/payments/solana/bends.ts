@@ -2,16 +2,7 @@
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { added, at, type BendRow, instruction, list, to, transfer } from './bendTools.ts';
 import { BYTE_BENDS } from './byteBends.ts';
-import {
-  type Bend,
-  memo,
-  newKey,
-  SIX_DOLLARS,
-  transferOf,
-  unitLimit,
-  unitPrice,
-  type World,
-} from './solanaWorld.ts';
+import { type Bend, memo, newKey, SIX_DOLLARS, transferOf, unitLimit, unitPrice, type World } from './solanaWorld.ts';
 
 const LIGHTHOUSE = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95' as Address;
 const SYSTEM = '11111111111111111111111111111111' as Address;
@@ -77,32 +68,16 @@ const BUDGET: readonly BendRow[] = [
   ['a limit of four bytes', 'INVALID_PAYMENT', at(0, unitLimit(20_000, 4))],
   ['a limit of six bytes', 'INVALID_PAYMENT', at(0, to(COMPUTE_BUDGET, [], Buffer.from([2, 1, 0, 0, 0, 0])))],
   ['a limit without data', 'INVALID_PAYMENT', at(0, to(COMPUTE_BUDGET, [], Buffer.alloc(0)))],
-  [
-    'a limit with an account',
-    'INVALID_PAYMENT',
-    at(0, { ...unitLimit(20_000), accounts: [readonly(other)] }),
-  ],
+  ['a limit with an account', 'INVALID_PAYMENT', at(0, { ...unitLimit(20_000), accounts: [readonly(other)] })],
   ['a limit of another program', 'INVALID_PAYMENT', at(0, { ...unitLimit(20_000), programAddress: other })],
-  [
-    'a heap frame for the limit',
-    'INVALID_PAYMENT',
-    at(0, to(COMPUTE_BUDGET, [], Buffer.from([1, 0, 0, 1, 0]))),
-  ],
+  ['a heap frame for the limit', 'INVALID_PAYMENT', at(0, to(COMPUTE_BUDGET, [], Buffer.from([1, 0, 0, 1, 0])))],
   ['a price above half a lamport', 'INVALID_PAYMENT', at(1, unitPrice(500_001n))],
   ['the highest price', 'INVALID_PAYMENT', at(1, unitPrice(2n ** 64n - 1n))],
   ['a price of eight bytes', 'INVALID_PAYMENT', at(1, unitPrice(1n, 8))],
-  [
-    'a price of ten bytes',
-    'INVALID_PAYMENT',
-    at(1, to(COMPUTE_BUDGET, [], Buffer.from([3, ...new Uint8Array(9)]))),
-  ],
+  ['a price of ten bytes', 'INVALID_PAYMENT', at(1, to(COMPUTE_BUDGET, [], Buffer.from([3, ...new Uint8Array(9)])))],
   ['a price with an account', 'INVALID_PAYMENT', at(1, { ...unitPrice(1n), accounts: [readonly(other)] })],
   ['a price of another program', 'INVALID_PAYMENT', at(1, { ...unitPrice(1n), programAddress: other })],
-  [
-    'a loaded-data limit for the price',
-    'INVALID_PAYMENT',
-    at(1, to(COMPUTE_BUDGET, [], Buffer.from([4, 0, 0, 1, 0]))),
-  ],
+  ['a loaded-data limit for the price', 'INVALID_PAYMENT', at(1, to(COMPUTE_BUDGET, [], Buffer.from([4, 0, 0, 1, 0])))],
 ];
 
 const TRANSFER: readonly BendRow[] = [
@@ -122,17 +97,9 @@ const TRANSFER: readonly BendRow[] = [
     'INVALID_PAYMENT_RECIPIENT',
     transfer(async ({ usd }) => ({ destination: await usd.accountOf(other) })),
   ],
-  [
-    'the recipient’s wallet itself',
-    'INVALID_PAYMENT_RECIPIENT',
-    transfer(({ payTo }) => ({ destination: payTo })),
-  ],
+  ['the recipient’s wallet itself', 'INVALID_PAYMENT_RECIPIENT', transfer(({ payTo }) => ({ destination: payTo }))],
   ['back to the payer', 'INVALID_PAYMENT_RECIPIENT', transfer(({ source }) => ({ destination: source }))],
-  [
-    'the account under the other token program',
-    'INVALID_PAYMENT_RECIPIENT',
-    transfer({ program: TOKEN_2022 }),
-  ],
+  ['the account under the other token program', 'INVALID_PAYMENT_RECIPIENT', transfer({ program: TOKEN_2022 })],
   [
     'the fee payer’s account as destination',
     'INVALID_PAYMENT_RECIPIENT',
@@ -144,11 +111,7 @@ const TRANSFER: readonly BendRow[] = [
     'INVALID_PAYMENT_PAYER',
     transfer(async ({ usd, feeKey }) => ({ source: await usd.accountOf(feeKey.address) })),
   ],
-  [
-    'from the recipient’s account',
-    'INVALID_PAYMENT_PAYER',
-    transfer(({ destination }) => ({ source: destination })),
-  ],
+  ['from the recipient’s account', 'INVALID_PAYMENT_PAYER', transfer(({ destination }) => ({ source: destination }))],
   ['nothing', 'AMOUNT_TOO_LOW', transfer({ amount: 0n })],
   ['a unit below five dollars', 'AMOUNT_TOO_LOW', transfer({ amount: 4_999_999n })],
   ['a unit above ten thousand', 'AMOUNT_TOO_HIGH', transfer({ amount: 10_000_000_001n })],
@@ -184,27 +147,15 @@ const OTHER_PAYERS: readonly BendRow[] = [
 
 const FEE_PAYER: readonly BendRow[] = [
   ['another fee payer', 'INVALID_PAYMENT', { draft: (draft) => ({ ...draft, feePayer: other }) }],
-  [
-    'the recipient as fee payer',
-    'INVALID_PAYMENT',
-    { draft: (draft, { payTo }) => ({ ...draft, feePayer: payTo }) },
-  ],
+  ['the recipient as fee payer', 'INVALID_PAYMENT', { draft: (draft, { payTo }) => ({ ...draft, feePayer: payTo }) }],
   [
     'the payer as fee payer',
     'INVALID_PAYMENT',
     { draft: (draft, { payer }) => ({ ...draft, feePayer: payer.address }) },
   ],
-  [
-    'the fee payer as authority',
-    'INVALID_PAYMENT',
-    transfer(({ feeKey }) => ({ authority: feeKey.address })),
-  ],
+  ['the fee payer as authority', 'INVALID_PAYMENT', transfer(({ feeKey }) => ({ authority: feeKey.address }))],
   ['the fee payer as source', 'INVALID_PAYMENT', transfer(({ feeKey }) => ({ source: feeKey.address }))],
-  [
-    'the fee payer as destination',
-    'INVALID_PAYMENT',
-    transfer(({ feeKey }) => ({ destination: feeKey.address })),
-  ],
+  ['the fee payer as destination', 'INVALID_PAYMENT', transfer(({ feeKey }) => ({ destination: feeKey.address }))],
   ['the fee payer as mint', 'INVALID_PAYMENT', transfer(({ feeKey }) => ({ mint: feeKey.address }))],
   [
     'the fee payer as a second authority',

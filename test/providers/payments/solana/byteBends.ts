@@ -43,11 +43,7 @@ const MESSAGE: readonly BendRow[] = [
     'INVALID_PAYMENT',
     { compiled: (message) => instruction(message, 3, { programAddressIndex: 200 }) },
   ],
-  [
-    'bytes behind the message',
-    'INVALID_PAYMENT',
-    { message: (bytes) => Buffer.concat([bytes, Buffer.from([0])]) },
-  ],
+  ['bytes behind the message', 'INVALID_PAYMENT', { message: (bytes) => Buffer.concat([bytes, Buffer.from([0])]) }],
   ['a message cut off', 'INVALID_PAYMENT', { message: (bytes) => bytes.subarray(0, -20) }],
   [
     'a count written long',
@@ -63,21 +59,13 @@ const MESSAGE: readonly BendRow[] = [
     'INVALID_PAYMENT',
     { wire: (bytes) => Buffer.concat([bytes.subarray(0, 129), randomBytes(bytes.length - 129)]) },
   ],
-  [
-    'one signature',
-    'INVALID_PAYMENT',
-    { wire: (bytes) => Buffer.concat([Buffer.from([1]), bytes.subarray(65)]) },
-  ],
+  ['one signature', 'INVALID_PAYMENT', { wire: (bytes) => Buffer.concat([Buffer.from([1]), bytes.subarray(65)]) }],
   [
     'three signatures',
     'INVALID_PAYMENT',
     { wire: (bytes) => Buffer.concat([Buffer.from([3]), Buffer.alloc(64), bytes.subarray(1)]) },
   ],
-  [
-    'no signatures',
-    'INVALID_PAYMENT',
-    { wire: (bytes) => Buffer.concat([Buffer.from([0]), bytes.subarray(129)]) },
-  ],
+  ['no signatures', 'INVALID_PAYMENT', { wire: (bytes) => Buffer.concat([Buffer.from([0]), bytes.subarray(129)]) }],
   ['only a signature count', 'INVALID_PAYMENT', { wire: () => Buffer.from([2]) }],
   [
     'the signature count written long',
@@ -95,11 +83,7 @@ const SIGNATURE: readonly BendRow[] = [
     'PAYMENT_VERIFICATION_FAILED',
     { wire: (bytes) => setByte(bytes, 70, (bytes[70] ?? 0) ^ 1) },
   ],
-  [
-    'a signature of the amount before',
-    'PAYMENT_VERIFICATION_FAILED',
-    { wire: (bytes) => raiseAmount(bytes) },
-  ],
+  ['a signature of the amount before', 'PAYMENT_VERIFICATION_FAILED', { wire: (bytes) => raiseAmount(bytes) }],
   ['the signature’s second spelling', 'PAYMENT_VERIFICATION_FAILED', { wire: (bytes) => addOrder(bytes) }],
   [
     'a signature in the fee payer’s place',
@@ -144,11 +128,7 @@ const TEXT: readonly BendRow[] = [
   ['the alphabet for addresses', 'INVALID_PAYMENT_FORMAT', { text: (text) => `-${text.slice(1)}` }],
   ['a line break', 'INVALID_PAYMENT_FORMAT', { text: (text) => `${text.slice(0, 60)}\n${text.slice(60)}` }],
   ['a space behind', 'INVALID_PAYMENT_FORMAT', { text: (text) => `${text} ` }],
-  [
-    'padding in the middle',
-    'INVALID_PAYMENT_FORMAT',
-    { text: (text) => `${text.slice(0, 4)}=${text.slice(4)}` },
-  ],
+  ['padding in the middle', 'INVALID_PAYMENT_FORMAT', { text: (text) => `${text.slice(0, 4)}=${text.slice(4)}` }],
   ['padding too much', 'INVALID_PAYMENT_FORMAT', { text: (text) => `${text}===` }],
   ['bits behind the last byte', 'INVALID_PAYMENT_FORMAT', { text: (text) => loosened(text) }],
   ['hex', 'INVALID_PAYMENT', { text: (text) => Buffer.from(text, 'base64').toString('hex').slice(0, 400) }],

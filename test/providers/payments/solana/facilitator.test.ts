@@ -56,13 +56,11 @@ const LIES: Readonly<Record<string, Fault>> = {
     sendJson(response, 200, { success: true, transaction: '0x; drop table' }),
   'success with another transfer of the same wallet': (world) => async (_, response) =>
     sendJson(response, 200, { success: true, transaction: await otherTransfer(world) }),
-  'success in a text': () => (_, response) =>
-    sendJson(response, 200, { success: 'true', transaction: NOTHING }),
+  'success in a text': () => (_, response) => sendJson(response, 200, { success: 'true', transaction: NOTHING }),
   'a list': () => (_, response) => sendJson(response, 200, [true]),
   null: () => (_, response) => sendJson(response, 200, null),
   HTML: () => (_, response) => void response.writeHead(200).end('<html><h1>It works!</h1>'),
-  'a redirect': () => (_, response) =>
-    void response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+  'a redirect': () => (_, response) => void response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
   'ten megabytes': () => (_, response) => void response.writeHead(200).end('a'.repeat(10_000_000)),
   'dies before it settles': () => (_, response) => void response.destroy(),
   'answers 500': () => (_, response) => sendJson(response, 500, {}),
@@ -160,13 +158,7 @@ test('what is refused before anything is signed is refused', async () => {
 });
 
 test('without a word about fee payers nothing is offered, and no payment is read', async () => {
-  for (const supported of [
-    undefined,
-    null,
-    {},
-    { kinds: [] },
-    { kinds: [{ scheme: 'exact', network: 'solana' }] },
-  ]) {
+  for (const supported of [undefined, null, {}, { kinds: [] }, { kinds: [{ scheme: 'exact', network: 'solana' }] }]) {
     const world = await facilitated();
     world.facilitator.supported = supported;
     await expect(world.payments.offer('5000000')).rejects.toThrow(ChainUnavailable);

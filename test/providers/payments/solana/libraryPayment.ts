@@ -13,10 +13,7 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
-import {
-  getSetComputeUnitLimitInstruction,
-  getSetComputeUnitPriceInstruction,
-} from '@solana-program/compute-budget';
+import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget';
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { fetchMint, findAssociatedTokenPda, getTransferCheckedInstruction } from '@solana-program/token';
 import type { PaymentRequirement } from '../../../../providers/payments/paymentNetwork.ts';
@@ -61,10 +58,7 @@ export async function builtByLibraries(
           getSetComputeUnitLimitInstruction({ units: 20_000 }),
           getSetComputeUnitPriceInstruction({ microLamports: 1n }),
           transfer,
-          getAddMemoInstruction(
-            { memo: randomBytes(16).toString('hex') },
-            { programAddress: MEMO_PROGRAM_ADDRESS },
-          ),
+          getAddMemoInstruction({ memo: randomBytes(16).toString('hex') }, { programAddress: MEMO_PROGRAM_ADDRESS }),
         ],
         bare,
       ),

@@ -18,9 +18,7 @@ type Lie = (call: NodeCall, result: unknown) => unknown;
 /** A transaction as told, changed. */
 function toldOtherwise(change: (told: ToldTransaction) => unknown): Lie {
   return ({ method }, result) =>
-    method === 'getTransaction' && result !== null
-      ? change(structuredClone(result) as ToldTransaction)
-      : result;
+    method === 'getTransaction' && result !== null ? change(structuredClone(result) as ToldTransaction) : result;
 }
 
 interface ToldTransaction {
@@ -173,10 +171,7 @@ test('a settlement whose answer was lost is unknown by its name, and found under
 });
 
 test('nodes whose token is no mint, or one of other decimals, are of no use', async () => {
-  for (const options of [
-    { usd: { decimals: 9 } },
-    { settings: { asset: '11111111111111111111111111111111' } },
-  ]) {
+  for (const options of [{ usd: { decimals: 9 } }, { settings: { asset: '11111111111111111111111111111111' } }]) {
     const world = await openWorld(options);
     const good = await openWorld();
     const payment = await good.payments.read(await envelope(good), Date.now());
@@ -202,11 +197,7 @@ test('a node that was alone and has it in another block, or in none, at the seco
 });
 
 test('what the balances of one end deny is not credited', async () => {
-  for (const lie of [
-    LIES['only the recipient has more'],
-    LIES['only the payer has more'],
-    LIES['it moved less'],
-  ]) {
+  for (const lie of [LIES['only the recipient has more'], LIES['only the payer has more'], LIES['it moved less']]) {
     const { chain, nodes, payments, payment } = await settled(1);
     chain.advance(32);
     const [node] = nodes;

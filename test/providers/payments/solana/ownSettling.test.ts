@@ -3,16 +3,7 @@ import { expect, test } from 'vitest';
 import { PaymentRefused } from '../../../../providers/payments/paymentNetwork.ts';
 import { createSolanaPayments } from '../../../../providers/payments/solana/createSolanaPayments.ts';
 import { readFeeKey } from '../../../../providers/payments/solana/feeKey.ts';
-import {
-  envelope,
-  memo,
-  openWorld,
-  SIX_DOLLARS,
-  transferOf,
-  unitLimit,
-  unitPrice,
-  type World,
-} from './solanaWorld.ts';
+import { envelope, memo, openWorld, SIX_DOLLARS, transferOf, unitLimit, unitPrice, type World } from './solanaWorld.ts';
 
 const NOW_MS = Date.now();
 const signal = new AbortController().signal;
@@ -84,9 +75,7 @@ test('the first signature of the message settles it; what else the client put th
 test('the same message handed in many times at once moves the money once', async () => {
   const world = await openWorld();
   const payment = await signedPayment(world);
-  const outcomes = await Promise.all(
-    Array.from({ length: 20 }, () => world.payments.settle(payment, signal)),
-  );
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => world.payments.settle(payment, signal)));
   expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['sent']));
   expect(await world.usd.balanceOf(world.payTo)).toBe(SIX_DOLLARS + 1n);
 });
@@ -154,11 +143,7 @@ test('a transaction that fails in its block is told as such and never credited',
     const other = await envelope(world, {
       draft: (draft) => ({
         ...draft,
-        instructions: [
-          ...draft.instructions.slice(0, 2),
-          transferOf(world, { amount }),
-          memo(`drain ${amount}`),
-        ],
+        instructions: [...draft.instructions.slice(0, 2), transferOf(world, { amount }), memo(`drain ${amount}`)],
       }),
     });
     await payments.settle(await payments.read(other, Date.now()), signal);
@@ -234,15 +219,7 @@ test('a key that is none, of two halves, or the recipient’s own stops the star
   const bytes = [...getBase58Encoder().encode(world.feeKey.secret)];
   expect(readFeeKey(JSON.stringify(bytes))?.address).toBe(world.feeKey.address);
   const mixed = JSON.stringify([...bytes.slice(0, 63), (bytes[63] ?? 0) ^ 1]);
-  for (const secret of [
-    '',
-    '[]',
-    'abc',
-    '0'.repeat(88),
-    mixed,
-    JSON.stringify(bytes.slice(1)),
-    '[1,2,"3"]',
-  ]) {
+  for (const secret of ['', '[]', 'abc', '0'.repeat(88), mixed, JSON.stringify(bytes.slice(1)), '[1,2,"3"]']) {
     expect(() => createSolanaPayments(world.settings, { secret: () => secret })).toThrow('no private key');
   }
   const own = { ...world.settings, payTo: world.feeKey.address };

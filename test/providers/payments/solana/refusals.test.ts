@@ -55,12 +55,10 @@ test('an offer that is not ours is refused with its code', async () => {
   const accepted = await world.payments.offer('6000000');
   const read = async (changed: Record<string, unknown>, flat: Record<string, string> = {}) => {
     const given = await envelope(world);
-    return await world.payments
-      .read({ ...given, ...flat, accepted: { ...accepted, ...changed } }, NOW_MS)
-      .then(
-        () => 'taken',
-        (error: PaymentRefused) => error.code,
-      );
+    return await world.payments.read({ ...given, ...flat, accepted: { ...accepted, ...changed } }, NOW_MS).then(
+      () => 'taken',
+      (error: PaymentRefused) => error.code,
+    );
   };
   const { extra } = accepted;
   expect(await read({})).toBe('taken');
