@@ -10,7 +10,7 @@ export function toBase58(bytes: Uint8Array): string {
   return '1'.repeat(zeros) + digits.reduce((text, digit) => text + ALPHABET[digit], '');
 }
 
-/** Undefined: another character is in it. */
+/** Undefined: the text has another character. */
 export function fromBase58(text: string): Uint8Array | undefined {
   const values = [...text].map((character) => VALUES.get(character));
   const digits = values.filter((value) => value !== undefined);
@@ -20,7 +20,7 @@ export function fromBase58(text: string): Uint8Array | undefined {
   return Uint8Array.from([...new Array<number>(zeros).fill(0), ...bytes]);
 }
 
-/** The digits of the same number in another base, most significant first and without zeros before it. */
+/** Converts digits to another base, most significant first and without leading zeros. */
 function inBase(base: number, from: { digits: Iterable<number>; base: number }): number[] {
   const digits: number[] = [];
   for (const digit of from.digits) {
@@ -35,9 +35,9 @@ function inBase(base: number, from: { digits: Iterable<number>; base: number }):
   return digits.reverse();
 }
 
-/** Exactly so many bytes, in the one spelling of them; undefined otherwise. */
+/** Decodes exactly this many bytes in their canonical spelling; undefined otherwise. */
 export function bytesOfBase58(text: string, length: number): Uint8Array | undefined {
-  // Of so many bytes there are never more characters, and a long text is not worked through for nothing.
+  // Most characters of this many bytes: longer texts are not decoded.
   if (text.length > length * 2) return undefined;
   const bytes = fromBase58(text);
   return bytes?.length === length ? bytes : undefined;

@@ -1,4 +1,4 @@
-/** Who is calling, once the credential was accepted. */
+/** Caller of an accepted credential. */
 import type { Wallet } from './wallets.ts';
 
 export const KEY_TYPES = ['ADMIN', 'INFERENCE'] as const;
@@ -14,17 +14,17 @@ export interface Caller {
   keyId: string | null;
   keyType: KeyType;
   modelPrivacy: ModelPrivacy;
-  /** Ids of the only models that the key may call; null: all that its privacy setting allows. */
+  /** Ids of the models that the key may call; null: all that its privacy setting allows. */
   models: readonly string[] | null;
   /** Null: the key never expires. */
   keyExpiresAt: Date | null;
-  /** Of callers who signed in with one instead of an API key. Their account may not exist yet: it begins with a top-up. */
+  /** Wallet of a caller that signed in with it. Its account may not exist yet: a top-up creates it. */
   wallet?: Wallet;
 }
 
 /**
- * The key that bounds what a caller sees of its account: the jobs of that key and of its children, and what it can still
- * spend. Null: all of the account, for ADMIN keys and for wallets, which have no key.
+ * Key that bounds what a caller sees of its account: the jobs of the key and its children, and their remaining limits.
+ * Null: all of the account, for ADMIN keys and for wallets.
  */
 export function keyScopeOf({ keyId, keyType }: Pick<Caller, 'keyId' | 'keyType'>): string | null {
   return keyType === 'ADMIN' ? null : keyId;
@@ -33,16 +33,16 @@ export function keyScopeOf({ keyId, keyType }: Pick<Caller, 'keyId' | 'keyType'>
 /** Rights of a key. A child key may do no more than its parent at the moment of the call. */
 export interface KeyTerms {
   modelPrivacy: ModelPrivacy;
-  /** Ids of the only models that it may call; null: all that its privacy setting allows. */
+  /** Ids of the models that it may call; null: all that its privacy setting allows. */
   models: readonly string[] | null;
   /** Null: never. */
   expiresAt: Date | null;
 }
 
-/** How much a setting shuts out; each shuts out all that the ones below it do. */
+/** Strictness of a setting; each excludes all that lower ones exclude. */
 const STRICTNESS: Record<ModelPrivacy, number> = { ALL: 0, PRIVATE_TEXT: 1, PRIVATE_ONLY: 2 };
 
-/** What both allow. */
+/** Intersection of both terms. */
 export function intersectKeyTerms(one: KeyTerms, other: KeyTerms): KeyTerms {
   return {
     modelPrivacy:

@@ -1,5 +1,5 @@
 /**
- * The one error class. `code` is closed: the tables in api/http/errors.ts (HTTP status and body) and
+ * The error class of the service. `code` is a closed list: the tables in api/http/errors.ts (HTTP status and body) and
  * activities/asActivity.ts (retryable or not) have a row for each, or they do not compile.
  */
 import type { LimitType } from './limits/limits.ts';
@@ -50,17 +50,17 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface ErrorParameters {
   code: ErrorCode;
-  /** Words for the caller: complete, without internals. */
+  /** Message for the caller: complete, without internals. */
   message: string;
-  /** For the log only: what an operator needs; never secrets, prompts or URL queries. */
+  /** For the log only; never has secrets, prompts or URL queries. */
   internal?: string;
   /** Validation detail per field (API-8). */
   fields?: Record<string, string[]>;
   /** Further members of `details` beside the fields, such as `supported_voices` (API-9). */
   details?: Readonly<Record<string, readonly string[]>>;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense. */
   retryAfterSeconds?: number;
-  /** Of `rate_limited`: which limit, for the account's log of refusals, where no window of the limiter wrote it there. */
+  /** For `rate_limited`: the limit, for the account's log of refusals, if no window of the limiter logged it. */
   limitType?: LimitType;
   cause?: unknown;
 }

@@ -1,4 +1,4 @@
-/** What a header carries as base64 of JSON, read so that every reader sees the same and with bounds on all of it. */
+/** Reads headers with base64 of JSON unambiguously and with limits on all parts. */
 import { decodeBase64 } from './base64.ts';
 
 /** Characters of the header's value. */
@@ -8,10 +8,10 @@ const MAX_DEPTH = 8;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** `problem`: goes on from "The header ...". */
+/** `problem`: completes "The header ...". */
 export type HeaderJson = { ok: true; value: unknown } | { ok: false; problem: string };
 
-/** Any JSON value; names of members are unique in it. */
+/** Any JSON value with unique member names. */
 export function readHeaderJson(header: string): HeaderJson {
   if (header.length > MAX_HEADER_JSON_LENGTH) {
     return unreadable(`is longer than ${MAX_HEADER_JSON_LENGTH} characters`);
@@ -28,14 +28,14 @@ export function readHeaderJson(header: string): HeaderJson {
 /** Throws SyntaxError when it is no JSON. */
 function readOnce(text: string): HeaderJson {
   const { names, depth } = outline(text);
-  // Before anything is built of it.
+  // Checked before the value is built.
   if (names > MAX_NAMES || depth > MAX_DEPTH) return unreadable('has too many fields or levels');
   const value: unknown = JSON.parse(text);
-  // Of a name that is written twice only the last is left: whoever reads the first one would read another thing.
+  // JSON.parse keeps the last of duplicate names, and other readers may keep the first.
   return namesLeft(value) === names ? { ok: true, value } : unreadable('names a field twice');
 }
 
-/** Of what is JSON: colons outside of strings, one a name, and the deepest level. */
+/** Counts names by colons outside strings, and finds the deepest level, in valid JSON. */
 function outline(text: string): { names: number; depth: number } {
   let names = 0;
   let level = 0;

@@ -1,9 +1,9 @@
 /** States of a job and the moves between them. A state only moves forward (JOB-1). */
 
 export const JOB_STATES = [
-  /** Measured and charged; the provider has not been asked yet. */
+  /** Measured and charged; not sent to the provider yet. */
   'accepted',
-  /** Handed to the provider, or about to be: from here on the provider may have done work. */
+  /** Sent to the provider, or about to be: from here on the provider may have done work. */
   'submitted',
   /** The output is in storage: the charge is kept. */
   'stored',
@@ -45,7 +45,7 @@ export function isRunning(state: JobState): boolean {
   return state === 'accepted' || state === 'submitted';
 }
 
-/** What the timeline of a job can say, in the order in which it normally happens. */
+/** Events of the timeline of a job, in their normal order. */
 export type TimelineEvent =
   | 'consented'
   | 'measured'
@@ -65,13 +65,13 @@ export type TimelineEvent =
 export const JOB_KINDS = ['voice-changer', 'audio', 'video'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** How a job ends whose charge stood although its acceptance was never told to anybody. */
+/** End of a job that was charged although no client heard of its acceptance. */
 export const GIVEN_BACK = {
   code: 'unavailable',
   message: 'The job could not be accepted in time.',
 } as const;
 
-/** Whoever orders the same again means a new job: of this one nobody has heard. */
+/** A repeated order means a new job: no client heard of this one. */
 export function wasWithdrawn(job: {
   state: JobState;
   failureCode: string | null;

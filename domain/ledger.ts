@@ -1,13 +1,13 @@
-/** The words and rules of the ledger: what can be held, charged and given back, and how a price splits over currencies. */
+/** Terms and rules of the ledger: holds, charges, refunds, and how a price splits over currencies. */
 import type { Currency, Nano } from './money.ts';
 
-/** What something costs: in `usd` when paid with usd or bundled credit, in `diem` when paid with diem. */
+/** Price: in `usd` when paid with usd or bundled credit, in `diem` when paid with diem. */
 export interface LedgerPrice {
   usd: Nano;
   diem: Nano;
 }
 
-/** A part of an amount that was taken from, or given to, one currency. */
+/** Part of an amount that was taken from, or given to, one currency. */
 export interface Part {
   currency: Currency;
   amount: Nano;
@@ -15,7 +15,7 @@ export interface Part {
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** What was sold at which price, frozen when it was admitted: a price edited later changes nothing. */
+/** Product and price, frozen at admission: a later price change has no effect. */
 export interface PriceSnapshot {
   sku: string;
   modelId: string;
@@ -34,11 +34,11 @@ export interface PriceSnapshot {
 export const LIMIT_PERIODS = ['EPOCH', 'MONTH', 'LIFETIME'] as const;
 export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
 
-/** A charge is `held` until its one resolution; `settled` is also how a charge without a hold is born. */
+/** A charge is `held` until its one resolution; a charge without a hold starts as `settled`. */
 export const CHARGE_STATES = ['held', 'settled', 'released', 'expired'] as const;
 export type ChargeState = (typeof CHARGE_STATES)[number];
 
-/** Free funds of an account, and what a key's limits leave; `undefined` is no limit. */
+/** Free funds of an account, and the rest of a key's limits; `undefined` is no limit. */
 export interface Means {
   diem: Nano;
   bundled: Nano;
@@ -53,9 +53,9 @@ export type Split =
   | { outcome: 'key_limit'; currency: 'usd' | 'diem' };
 
 /**
- * Takes a price from diem, then bundled credit, then usd. A key's usd limit counts usd and bundled credit. When the whole
- * is not covered, `key_limit` names the limit without which it would have been. The database decides by the same rule
- * (`ledger_split`); a test holds the two together.
+ * Takes a price from diem, then bundled credit, then usd. A key's usd limit counts usd and bundled credit. If the whole
+ * is not covered, `key_limit` names the limit without which it would have been. The database has the same rule
+ * (`ledger_split`); a test compares them.
  */
 export function splitPrice(price: LedgerPrice, means: Means): Split {
   const keyUsd = means.keyUsd === undefined ? undefined : larger(means.keyUsd, 0n);
@@ -75,7 +75,7 @@ export function splitPrice(price: LedgerPrice, means: Means): Split {
 }
 
 /**
- * The usd price of what `paid` diem leaves open: the same proportion, rounded up once. A price without diem is not sold
+ * USD price of the part that `paid` diem leaves: the same proportion, rounded up once. A price without diem is not sold
  * for diem; one without usd is not sold for usd: `undefined` unless diem paid it all.
  */
 export function restInUsd(price: LedgerPrice, paid: Nano): Nano | undefined {
@@ -86,8 +86,8 @@ export function restInUsd(price: LedgerPrice, paid: Nano): Nano | undefined {
 }
 
 /**
- * The part of a price that `parts` do not pay: in usd, and in diem where diem could pay it. The database prices the rest of
- * a bill by the same rule (`ledger_unpaid`).
+ * Part of a price that `parts` do not pay: in usd, and in diem where diem could pay it. The database has the same rule
+ * for the rest of a bill (`ledger_unpaid`).
  */
 export function unpaidPart(price: LedgerPrice, parts: readonly Part[]): LedgerPrice {
   const paid = { usd: 0n, diem: 0n };
@@ -104,10 +104,10 @@ export function periodStart(period: LimitPeriod, day: string): string | undefine
   return period === 'EPOCH' ? day : `${day.slice(0, 8)}01`;
 }
 
-/** Below a tenth of a USD, all currencies together, an account counts as empty. */
+/** An account with less than a tenth of a USD in all currencies counts as empty. */
 const MIN_TO_CONSUME = 100_000_000n;
 
-/** Whether an account can pay for anything at all; limits of its keys are another matter (ACCOUNT-9). */
+/** Whether an account can pay for anything; limits of its keys are checked elsewhere (ACCOUNT-9). */
 export function canConsume({ diem, bundled, usd }: { diem: Nano; bundled: Nano; usd: Nano }): boolean {
   return diem + bundled + usd >= MIN_TO_CONSUME;
 }

@@ -1,5 +1,6 @@
 /**
- * Whether a model may be called: its provider is there, and the key's privacy setting (ACCOUNT-1) and scope allow it.
+ * Whether a model may be called: its provider is configured, and the key's privacy setting (ACCOUNT-1) and scope allow
+ * it.
  */
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
@@ -13,19 +14,19 @@ import {
   type ProviderKind,
 } from './providerKind.ts';
 
-/** The names of the kinds of provider that can be asked for such a model. */
+/** Names of the provider kinds that can serve such a model. */
 export function providersOf(kinds: Iterable<ProviderKind>, model: ModelKind): string[] {
   return keylessFirst(kinds).flatMap(({ kind, serves }) => (serves.includes(model) ? [kind] : []));
 }
 
-/** The part of the configuration that decides whether a model can be called. */
+/** Part of the configuration that decides whether a model can be called. */
 export interface ModelSurroundings extends ConfiguredProviders, LocalPrograms {
   /** The value of an environment variable; undefined when unset. */
   secret(name: string): string | undefined;
 }
 
 /**
- * Why the model cannot be called with this configuration, in words that complete "the model is offline: …"; undefined
+ * Reason why the model cannot be called with this configuration, as completion of "the model is offline: …"; undefined
  * when it can.
  */
 export function offlineReason(model: Model, config: ModelSurroundings): string | undefined {
@@ -62,12 +63,12 @@ export function isAllowed(model: Model, policy: ModelPrivacy): boolean {
   return policy === 'PRIVATE_TEXT' && !TEXT_TYPES.includes(model.type);
 }
 
-/** A key may be made for some models only. `models` are ids of the catalogue; null is no such bound. */
+/** A key may be limited to some models. `models`: ids of the catalogue; null: no limit. */
 export function isInScope(model: Model, models: readonly string[] | null): boolean {
   return models === null || models.includes(model.id);
 }
 
-/** For the client, why its key may not call this model; undefined when it may. */
+/** Message for the client when its key may not call this model; undefined when it may. */
 export function forbiddenReason(
   model: Model,
   { modelPrivacy, models }: Pick<Caller, 'modelPrivacy' | 'models'>,

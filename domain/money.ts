@@ -6,11 +6,11 @@ export type Nano = bigint;
 
 export const NANO_PER_UNIT = 1_000_000_000n;
 
-/** The currencies an account can hold, in the order in which a price is taken from them. */
+/** Currencies of an account, in spending order. */
 export const SPEND_ORDER = ['diem', 'bundled', 'usd'] as const;
 export type Currency = 'diem' | 'bundled' | 'usd' | 'vcu';
 
-/** A money amount as it crosses a JSON boundary between our own parts: a decimal string of nano units. */
+/** Amount in JSON between our own parts: a decimal string of nano units. */
 export type NanoString = string;
 
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,9}))?$/;

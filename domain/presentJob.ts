@@ -1,4 +1,4 @@
-/** A job as its owner sees it: where it stands, what it cost, what came back, and what happened when. */
+/** Job in the public form: state, price, refunds and events. */
 import { CURRENCY_NAMES } from './currencyNames.ts';
 import type { JobState, TimelineEvent } from './jobs.ts';
 import type { Part } from './ledger.ts';
@@ -31,7 +31,7 @@ export interface ShownEvent {
   amounts: readonly Part[];
 }
 
-/** What a job took and gave back, per currency. */
+/** Charges and refunds of a job, per currency. */
 export interface ShownMoney {
   charged: readonly Part[];
   refunded: readonly Part[];
@@ -62,14 +62,14 @@ export function presentJob(job: ShownJob, money = NO_MONEY) {
   };
 }
 
-/** What `GET /jobs/{queue_id}` answers, and what the webhooks about the job carry. */
+/** Answer of `GET /jobs/{queue_id}`, and content of the webhooks about the job. */
 export function presentJobWithTimeline(job: ShownJob, money: ShownMoney | undefined, timeline: readonly ShownEvent[]) {
   return { ...presentJob(job, money), timeline: timeline.map(presentEvent) };
 }
 
 /**
- * The job as it stood when its output was stored, for who writes of that later. No other event needs this: after the others
- * nothing changes any more.
+ * Job as of the storing of its output, for later messages about that event. Other events need no such view: after them
+ * nothing changes.
  */
 export function jobWhenStored<Job extends ShownJob, Event extends ShownEvent>(
   job: Job,

@@ -1,6 +1,6 @@
 /**
- * An account's share of this process beside money: bytes of its uploads on disk, of its fetched media and of its pages, and
- * slots among the programs that decode media and read documents. Each process counts for itself.
+ * Share of an account in this process: bytes of its uploads on disk, of its fetched media and of its pages, and slots
+ * among the programs that decode media and read documents. Each process counts for itself.
  */
 import { FareboxError } from '../domain/errors.ts';
 import { FETCHED_BYTES, type LimitOverride, type LimitType, refusalOf } from '../domain/limits/limits.ts';
@@ -12,7 +12,7 @@ import { PAGE_CHILDREN, PAGES_AT_ONCE } from './http/pages/pageReader.ts';
 import { createKeyedSemaphore, createSemaphore } from './semaphore.ts';
 import { TooManyWait, tooBusy } from './tooBusy.ts';
 
-/** Programs that decode recordings and videos for this process at a time: each takes a core. */
+/** Programs that decode recordings and videos for this process at a time: each uses a core. */
 export const DECODERS = 2;
 
 const SLOTS = {
@@ -39,11 +39,11 @@ const busy = tooBusy('recordings and videos are being decoded', 10);
 
 /** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
 export interface RequestShare extends Holding {
-  /** Takes as much as is asked for, and no more than the account may have: a large job is not refused for ever. */
+  /** Takes the requested amount, at most the whole share: a large job is not refused for ever. */
   reserve(bytes: number): void;
   /**
-   * Runs the work when the account has fewer than its share of these slots in use. Decoders have no other turns: the work
-   * waits for one of the process's, too, and throws FareboxError `unavailable` where too many wait.
+   * Runs the work when the account uses less than its share of these slots. This is the only queue of decoders: the
+   * work also waits for a slot of the process, and throws FareboxError `unavailable` when too many wait.
    */
   inSlot<T>(kind: SlotKind, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
@@ -81,7 +81,7 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
       let isReleased = false;
       const take = (bytes: number) => {
         const most = mostBytes();
-        // A fetch may end after its request: nothing would release what it takes then.
+        // A fetch may end after its request: its bytes would never be released.
         if (isReleased || (bytesOf.get(accountId) ?? 0) + bytes > most) throw refusal('FETCHED_BYTES', most);
         changeBytes(accountId, bytes);
         own += bytes;

@@ -1,29 +1,29 @@
-/** How many bytes this process keeps in memory at once for requests, for all of them together and for each account. */
+/** Budget of bytes in memory for requests, for the whole process and for each account. */
 import { FareboxError } from '../domain/errors.ts';
 import { MEDIA_BYTES_IN_MEMORY } from '../domain/limits/limits.ts';
 import { TooManyWait, tooBusy } from './tooBusy.ts';
 
 export interface HeldBytes {
-  /** For one request of this account or address, which must release it on every way out. */
+  /** Opens the share of one request of this account or address, which must release it on every way out. */
   open(owner: string): Holding;
   readonly heldBytes: number;
 }
 
 export interface Holding {
-  /** To be called before they are read. Throws FareboxError where there is no room for so many more. */
+  /** Called before the bytes are read. Throws FareboxError when there is no room for them. */
   take(bytes: number): void;
-  /** A second time nothing happens; what is asked for after it is refused. */
+  /** Idempotent; later requests are refused. */
   release(): void;
 }
 
-/** Bytes that would be held with those that are asked for. */
+/** Bytes that would be held with the requested ones. */
 export interface WantedBytes {
   ofRequest: number;
   ofOwner: number;
   ofAll: number;
 }
 
-/** `check` throws where it is too much. */
+/** `check` throws when it is too much. */
 export function createByteBudget(check: (wanted: WantedBytes) => void): HeldBytes {
   const byOwner = new Map<string, number>();
   let held = 0;
@@ -41,7 +41,7 @@ export function createByteBudget(check: (wanted: WantedBytes) => void): HeldByte
       let isReleased = false;
       return {
         take(bytes) {
-          // A fetch may end after the request that it was for: what it brought would never be released.
+          // A fetch may end after its request: its bytes would never be released.
           if (isReleased) throw new FareboxError({ code: 'unavailable', message: 'The request is over.' });
           check({
             ofRequest: own + bytes,
@@ -68,12 +68,12 @@ const RETRY_AFTER_SECONDS = 5;
 const busy = tooBusy('media are being passed on', RETRY_AFTER_SECONDS);
 
 export interface MediaBudget {
-  /** Two requests with as much as one may have, and more of the usual ones. */
+  /** Two requests of the largest size, and more ordinary ones. */
   maxBytes?: number;
   maxAccountBytes?: number;
 }
 
-/** For media that were fetched for requests, and the texts of documents. One account may fill half of it. */
+/** Budget for fetched media and texts of documents. One account may use half of it. */
 export function createMediaBudget({
   maxBytes = 2 * MEDIA_BYTES_IN_MEMORY,
   maxAccountBytes = MEDIA_BYTES_IN_MEMORY,

@@ -28,14 +28,14 @@ export function armFailpoints(specification: string | undefined): void {
   armed = specification ? parse(control ? '' : specification) : undefined;
 }
 
-/** Marks a place where a crash, a lost reply or a pause must do no harm. Costs one comparison when nothing is armed. */
+/** Marks a place where a crash, a lost reply or a pause must do no harm. Costs one comparison when none is armed. */
 export function failpoint(name: string): Promise<void> | undefined {
   if (armed === undefined) return undefined;
   const target = visit(name);
   return target && fire(target);
 }
 
-/** Whether somebody wants to know about this place; for places whose mere finding costs something. */
+/** Whether this failpoint is armed, for places that cost something to reach. */
 export function isFailpointArmed(name: string): boolean {
   if (armed === undefined) return false;
   reread();

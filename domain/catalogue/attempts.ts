@@ -1,6 +1,6 @@
 /**
- * Which models may answer a request: the one that it asks for, and those it falls back on, each judged by what it really
- * is. Every way to a model leads through here, so that none is a way round what a key may call.
+ * Models that may answer a request: the requested one and its fallbacks, each checked by its resolved model. All routes
+ * use this, so that no alias avoids the limits of a key.
  */
 import type { Caller } from '../caller.ts';
 import { forbiddenReason } from '../modelAccess.ts';
@@ -10,13 +10,13 @@ import type { Model } from './model.ts';
 import { type ModelQuery, type Retirement, resolveModel } from './resolveModel.ts';
 
 export interface AttemptsQuery extends ModelQuery {
-  /** Who is to answer: the model that speaks for it stands in the place of the one that was named. */
+  /** Character to answer: its model replaces the requested one. */
   character?: Pick<Character, 'modelId'>;
-  /** Names of what is tried after the first, in this order. */
+  /** Names of the fallbacks, in order. */
   fallbacks?: readonly string[];
 }
 
-/** What a key says of models. */
+/** Terms of a key about models. */
 export type Permission = Pick<Caller, 'modelPrivacy' | 'models'>;
 
 interface Attempt {
@@ -29,8 +29,8 @@ export type Attempts =
   | { ok: false; code: 'model_not_found' | 'forbidden'; message: string };
 
 /**
- * The first model decides whether there is anything to try. A fallback that nobody knows, that is of another type,
- * or that the key may not call is passed over: it was only the second choice, and is called in no case.
+ * The first model decides about errors. A fallback that is unknown, of another type, or forbidden for the key is
+ * skipped and never called.
  */
 export function attemptsOf(catalogue: Catalogue, asked: AttemptsQuery, permission: Permission): Attempts {
   const { character, fallbacks = [], ...wanted } = asked;

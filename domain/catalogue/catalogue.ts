@@ -1,4 +1,4 @@
-/** The catalogue: the built-in models and those of the configuration, each id once, and every name they answer to. */
+/** Catalogue: built-in and configured models, each id once, with all their names. */
 import { DECISION_MODELS } from './builtin/decision.ts';
 import { EMBEDDING_MODELS } from './builtin/embedding.ts';
 import { IMAGE_MODELS, UPSCALE_MODELS } from './builtin/images.ts';
@@ -40,17 +40,17 @@ export function mergeModels(configured: readonly Model[]): Model[] {
   return [...BUILT_IN_MODELS.filter((model) => !replaced.has(model.id)), ...configured];
 }
 
-/** Names of one type of model, each with the id it stands for. */
+/** Names of one type of model, each with its id. */
 type Names = Readonly<Record<ModelType, ReadonlyMap<string, string>>>;
 
 export interface Catalogue {
   models: readonly Model[];
   byId: ReadonlyMap<string, Model>;
-  /** Ids by their loose spelling, where only one has it. */
+  /** Ids by loose spelling, where it is unique. */
   bySpelling: ReadonlyMap<string, string>;
-  /** Foreign names: those published, and the `aliases` of configured models. */
+  /** Aliases: published ones, and the `aliases` of configured models. */
   compatibility: Names;
-  /** `default`, `fastest` and so on: what a model is the choice for. Of two that claim one, the later entry has it. */
+  /** Traits (`default`, `fastest`, …) of models. Of two that claim one, the later entry has it. */
   traits: Names;
 }
 

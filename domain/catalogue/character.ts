@@ -1,26 +1,26 @@
 /** Character as the characters file describes it (MODEL-11). */
 
 export interface Character {
-  /** UUID; two characters never share one. */
+  /** Unique UUID. */
   id: string;
   slug: string;
   name: string;
   description: string | null;
-  /** Five characters that stand for who made it. */
+  /** Five characters that identify the author. */
   author: string;
   adult: boolean;
   featured: boolean;
-  /** Made for models that are reserved for paying accounts; a filter, not shown. */
+  /** For models that are reserved for paying accounts; a filter, not shown. */
   pro: boolean;
   webEnabled: boolean;
-  /** Id of the text model that speaks for it. */
+  /** Id of its text model. */
   modelId: string;
   tags: readonly string[];
   /** A filter, not shown. */
   categories: readonly string[];
   shareUrl: string | null;
   photoUrl: string | null;
-  /** What the model is told; used when it speaks, and never shown. */
+  /** System prompt of the model, never shown. */
   systemPrompt: string;
   imports: number;
   ratingCount: number;

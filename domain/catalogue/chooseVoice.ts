@@ -4,14 +4,14 @@ import type { VoiceChangerModel } from './model.ts';
 export type VoiceChoice = { ok: true; voice: string } | { ok: false; message: string; supportedVoices: string[] };
 
 /**
- * A provider's voice id: 1 to 60 characters of what such ids are made of. It becomes a part of a URL at the provider,
- * so nothing that could mean a path, a query or a control character is let through.
+ * Voice id of a provider: 1 to 60 safe characters. It becomes part of a URL at the provider, so characters of paths,
+ * queries or controls are refused.
  */
 export const CUSTOM_VOICE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/;
 
 /**
- * The requested voice if the model has it, or may be asked for it by id; the default voice when none is requested.
- * Whether a custom id exists only its provider knows: an unknown one fails the job later and is refunded.
+ * Returns the requested voice if the model has it, or accepts ids; the default voice when none is requested. Only the
+ * provider knows whether a custom id exists: an unknown one fails the job later and is refunded.
  */
 export function chooseVoice(model: VoiceChangerModel, requested: string | undefined): VoiceChoice {
   if (requested === undefined) return { ok: true, voice: model.defaultVoice };

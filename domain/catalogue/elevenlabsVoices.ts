@@ -1,4 +1,4 @@
-/** The default voices that ElevenLabs publishes, for its models that speak; their ids are in providers/elevenlabs/voices.ts. */
+/** Default voices of ElevenLabs for its speech models; their ids are in providers/elevenlabs/voices.ts. */
 export const ELEVENLABS_VOICES = [
   'Alice',
   'Aria',

@@ -1,4 +1,4 @@
-/** Model entry: what is sold, by whom it is served, at which price (MODEL-1). */
+/** Model entry: product, provider and price (MODEL-1). */
 import type { Evaluation } from '../decisions/evaluation.ts';
 import type { OmniReferenceTask } from '../generation/videoOrder.ts';
 import { type Nano, nanoFromNumber } from '../money.ts';
@@ -33,7 +33,7 @@ export const MODEL_TYPES = [
 ] as const;
 export type ModelType = (typeof MODEL_TYPES)[number];
 
-/** The containers a voice changer can accept, by the word used in `accepted_audio_formats`; `mp4` covers M4A. */
+/** Containers that a voice changer can accept, named as in `accepted_audio_formats`; `mp4` covers M4A. */
 export const AUDIO_FORMATS = ['mp3', 'wav', 'ogg', 'flac', 'mp4', 'aac', 'webm'] as const;
 export type AudioFormat = (typeof AUDIO_FORMATS)[number];
 
@@ -49,7 +49,7 @@ export interface DurationTier {
   price: Price;
 }
 
-/** A published price in nano units. Throws RangeError for what they cannot express; the schema lets no such price in. */
+/** Published price in nano units. Throws RangeError for a price with finer fractions, which the schema refuses. */
 export function priceOf(published: PublishedPrice): Price {
   const known = prices.get(published);
   if (known) return known;
@@ -58,7 +58,7 @@ export function priceOf(published: PublishedPrice): Price {
   return price;
 }
 
-/** Every request asks for a dozen prices of entries that never change, and reading decimals is slow (bench `chat`). */
+/** Cached: every request needs a dozen prices of constant entries, and parsing decimals is slow (bench `chat`). */
 const prices = new WeakMap<PublishedPrice, Price>();
 
 function toNano(units: number): Nano {
@@ -67,14 +67,14 @@ function toNano(units: number): Nano {
   return nano;
 }
 
-/** 2026-01-01 in Unix seconds: the day from which entries without a day of their own are dated. */
+/** 2026-01-01 in Unix seconds: date of entries without one. */
 export const DEFAULT_CREATED = 1_767_225_600;
 
 export interface ModelBase {
   id: string;
   /** Name of the provider entry that serves it (configuration `providers`, or a built-in one). */
   provider: string;
-  /** The provider's own name for the model. */
+  /** Name of the model at the provider. */
   upstreamModel: string;
   privacy: 'private' | 'anonymized';
   name: string;
@@ -84,7 +84,7 @@ export interface ModelBase {
   modelSource: string;
   /** Unix seconds. */
   created: number;
-  /** Foreign names that requests may use for it; shown by the compatibility mapping. */
+  /** Aliases that requests may use, shown by the compatibility mapping. */
   aliases?: readonly string[];
   discountToUser?: number;
   listing?: Listing;
@@ -103,18 +103,21 @@ interface PlainModel<Type extends ModelType, Spec> extends ModelBase {
 
 export interface TextModel extends PlainModel<'text', TextSpec> {
   size?: ModelSize;
-  /** Not published. A rate that is left out has its default, which is high. */
+  /** Not published. An absent rate has its default, which is high. */
   mediaTokens?: Partial<MediaTokenRates>;
 }
 export interface EmbeddingModel extends PlainModel<'embedding', EmbeddingSpec> {
   size?: ModelSize;
 }
 export interface DecisionModel extends PlainModel<'decision', DecisionSpec> {
-  /** What is not said has its default. */
+  /** Absent members have their defaults. */
   evaluation?: Partial<Evaluation>;
 }
 export interface ImageModel extends PlainModel<'image', ImageSpec> {
-  /** Default: it makes pictures from words. `cutout`: it takes the background off one; published as an image model all the same. */
+  /**
+   * Default: it generates pictures from prompts. `cutout`: it removes the background, but is published as an image
+   * model.
+   */
   imageUse?: 'cutout';
 }
 export type InpaintModel = PlainModel<'inpaint', InpaintSpec>;
@@ -123,37 +126,37 @@ export type AsrModel = PlainModel<'asr', AsrSpec>;
 export type TtsModel = PlainModel<'tts', TtsSpec>;
 export type MusicModel = PlainModel<'music', MusicSpec>;
 export interface VideoModel extends PlainModel<'video', VideoSpec> {
-  /** Told by the quote route only. Without one the model is offline: it has no published price. */
+  /** Shown by the quote route only. Without one the model is offline: it has no published price. */
   price?: VideoPrice;
-  /** What it takes beside what the constraints say; not published. */
+  /** Inputs beyond the constraints; not published. */
   inputs?: VideoInputs;
 }
 
 /**
- * Exactly one unit. `perSecond` and `perGeneration` go by the resolution as a request says it, where `any` stands for all
- * that are not named; `perOutputSecond` by the height of the output in pixels, each key up to and including itself.
+ * Exactly one unit. `perSecond` and `perGeneration` are keyed by the resolution of the request, where `any` stands for
+ * all others; `perOutputSecond` by the height of the output in pixels, up to and including the key.
  */
 export interface VideoPrice {
   readonly perSecond?: ByResolution;
   readonly perGeneration?: ByResolution;
   readonly perOutputSecond?: ByResolution;
-  /** Instead of the above, where an order asks for no sound track. */
+  /** Prices for orders without a sound track. */
   readonly silent?: ByResolution;
-  /** Of `perOutputSecond`: above this frame rate the price is multiplied. */
+  /** For `perOutputSecond`: above this frame rate the price is multiplied. */
   readonly highFrameRate?: { readonly above: number; readonly factor: number };
 }
 
-/** Fields of an order that a video model takes (VIDEO-2); it refuses what is left out here. */
+/** Fields of an order that a video model accepts (VIDEO-2); it refuses absent ones. */
 export interface VideoInputs {
   /** Default: required, except of upscalers, which have none. */
   readonly prompt?: 'required' | 'optional' | 'none';
-  /** Default: required of `image-to-video`, none otherwise. */
+  /** Default: required for `image-to-video`, none otherwise. */
   readonly image?: 'required' | 'optional' | 'none';
-  /** Default: required of `video`, none otherwise. */
+  /** Default: required for `video`, none otherwise. */
   readonly video?: 'required' | 'optional' | 'none';
   readonly endImage?: 'required' | 'optional' | 'none';
   readonly negativePrompt?: boolean;
-  /** The most of each that it takes; default 0. */
+  /** Largest number of each; default 0. */
   readonly referenceImages?: number;
   readonly referenceVideos?: number;
   readonly referenceAudios?: number;
@@ -166,11 +169,11 @@ export interface VideoInputs {
   readonly cameraTrajectory?: boolean;
   readonly omniReferenceTasks?: readonly OmniReferenceTask[];
   readonly bitrateMode?: boolean;
-  /** It enlarges: takes `upscale_factor` and the like, and no resolution. */
+  /** Upscaler: it accepts `upscale_factor` and the like, and no resolution. */
   readonly upscale?: boolean;
-  /** Whose terms a person must have consented to before faces may be sent. */
+  /** Service whose terms a person must accept before faces may be sent. */
   readonly consent?: 'seedance';
-  /** True: the output is fetched by a link of its own (`download_url`) and not by retrieve. */
+  /** True: the output has its own link (`download_url`) and is not sent by retrieve. */
   readonly downloadLink?: boolean;
 }
 
@@ -190,7 +193,7 @@ export interface VoiceChangerModel extends ModelBase {
   defaultExecutionMs: number;
 }
 
-/** Told apart by `kind`, which is the type except for voice changers (type `music`, with rules of their own). */
+/** Discriminated by `kind`, which is the type except for voice changers (type `music`, with their own rules). */
 export type Model =
   | TextModel
   | EmbeddingModel

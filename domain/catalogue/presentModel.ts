@@ -7,10 +7,10 @@ import { CAPABILITY_FLAGS, type Capabilities, type DurationPrices, type InpaintS
 
 export interface ShownModel {
   model: Model;
-  /** Who sells it: the name of the brand. */
+  /** Name of the brand. */
   ownedBy: string;
   offline: boolean;
-  /** Those of its traits for which it is really the choice. */
+  /** Traits for which it is the choice. */
   traits: readonly string[];
   /** By entry name. */
   providers: Readonly<Record<string, ProviderSettings>>;
@@ -34,7 +34,7 @@ export function presentModel({ model, ownedBy, offline, traits, providers }: Sho
       offline,
       traits,
       ...present({ deprecation, beta, betaModel, model_sets, regionRestrictions }),
-      // Publicly this member is there only when it is true.
+      // In public this member is present only when it is true.
       ...(uncensored ? { uncensored } : {}),
       ...specOf(model, providers),
     },
@@ -70,7 +70,7 @@ function specOf(model: Model, providers: ShownModel['providers']): object {
   }
 }
 
-/** Every flag is said; one that the entry leaves out is false. */
+/** All flags are present; absent ones are false. */
 function capabilitiesOf({ spec }: TextModel): Capabilities {
   const flags = Object.fromEntries(CAPABILITY_FLAGS.map((flag) => [flag, false]));
   return { ...flags, quantization: 'not-available', ...spec.capabilities };
@@ -94,7 +94,7 @@ function withSeconds<Pricing extends { durations?: DurationPrices }>(pricing: Pr
   return pricing.durations ? { ...pricing, durations: tiersOf(pricing.durations) } : pricing;
 }
 
-/** Each tier says from which second to which it holds: where the entry does not, from the tier below up to its own key. */
+/** Each tier has its first and last second: by default from the tier below up to its own key. */
 function tiersOf(durations: DurationPrices): DurationPrices {
   let from = 1;
   const tiers = Object.entries(durations)

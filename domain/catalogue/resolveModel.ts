@@ -4,9 +4,9 @@ import { type Catalogue, spellingOf } from './catalogue.ts';
 import type { Model, ModelType } from './model.ts';
 
 export interface ModelQuery {
-  /** As the client wrote it: an id, a foreign name, or a trait of the type. */
+  /** Name as the client wrote it: an id, an alias, or a trait of the type. */
   name: string;
-  /** What the route serves: whose traits and foreign names count. */
+  /** Type of the route, whose traits and aliases count. */
   type: ModelType;
   /** ISO time of the request: a retired model is gone from its day of removal. */
   now: string;
@@ -14,7 +14,7 @@ export interface ModelQuery {
 
 export type Resolution = { ok: true; model: Model; deprecated?: Retirement } | { ok: false; message: string };
 
-/** A model that was announced to go and that the request named, by whatever name. */
+/** Deprecated model that the request named, by any name. */
 export interface Retirement {
   id: string;
   date: string;
@@ -25,8 +25,8 @@ export interface Retirement {
 export const NOT_FOUND = 'Specified model not found';
 
 /**
- * An id first, then a foreign name, then a trait. Past its removal a model is answered for by its replacement when its
- * entry says so (`autoRemap`), else not at all; before it, by itself, with the notice in `deprecated`.
+ * Resolves an id first, then an alias, then a trait. After its removal a model is replaced when its entry says so
+ * (`autoRemap`), else unknown; before it, it answers itself, with the notice in `deprecated`.
  */
 export function resolveModel(catalogue: Catalogue, wanted: ModelQuery): Resolution {
   const named = findByName(catalogue, wanted);
@@ -38,7 +38,7 @@ export function resolveModel(catalogue: Catalogue, wanted: ModelQuery): Resoluti
   return { ok: false, message: `${NOT_FOUND}. ${retiredWords(named.id, deprecated.replacement)}` };
 }
 
-/** The model that answers to the name, for those who need no words when there is none. */
+/** Resolves a name without an error message. */
 export function modelNamed(catalogue: Catalogue, wanted: ModelQuery): Model | undefined {
   const named = findByName(catalogue, wanted);
   return named && answering(catalogue, named, wanted.now);
@@ -50,7 +50,7 @@ function answering({ byId }: Catalogue, named: Model, now: string): Model | unde
   return deprecation.autoRemap ? byId.get(deprecation.replacementModelId ?? '') : undefined;
 }
 
-/** Undefined while nothing was announced. */
+/** Undefined without an announcement. */
 function retirementOf({ byId }: Catalogue, named: Model, now: string): Retirement | undefined {
   const deprecation = named.listing?.deprecation;
   if (deprecation === undefined || now < (deprecation.startsAt ?? '')) return undefined;
@@ -78,10 +78,10 @@ function retiredWords(id: string, replacement: string | undefined): string {
   return `The model ${id} has been deprecated.${hint}`;
 }
 
-/** Longer than any id: nothing is near it, and comparing it would only take time. */
+/** Longer than any id: comparing would only take time. */
 const MAX_NAME_LENGTH = 128;
 
-/** The id of the route's type that a slip of the finger could have meant: at most a fifth of its letters differ. */
+/** Id of the route's type that a typing error could have meant: at most a fifth of its letters differ. */
 function nearest({ models }: Catalogue, { name, type }: ModelQuery): string | undefined {
   if (name.length > MAX_NAME_LENGTH) return undefined;
   const typed = name.toLowerCase();
@@ -95,7 +95,7 @@ function nearest({ models }: Catalogue, { name, type }: ModelQuery): string | un
   return best?.id;
 }
 
-/** How many letters must be put in, taken out or changed to make one text of the other. */
+/** Levenshtein distance of two texts. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let at = 1; at <= left.length; at += 1) {

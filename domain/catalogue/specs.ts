@@ -1,22 +1,22 @@
 /**
- * Contents of a model entry, in the words of `GET /models` (MODEL-1). The schema of the configuration file in
- * infra/config produces exactly these; prices are whole units, exact to nine decimals.
+ * Contents of a model entry, named as in `GET /models` (MODEL-1). The schema of the configuration file in infra/config
+ * produces exactly these; prices are whole units, exact to nine decimals.
  */
 import type { OnDisconnect } from '../providerSettings.ts';
 
-/** What one unit costs, per currency. */
+/** Price of one unit, per currency. */
 export interface PublishedPrice {
   readonly usd: number;
   readonly diem: number;
 }
 
-/** The most tokens that a service counts for the media of a prompt. */
+/** Upper bounds of the tokens that a service counts for the media of a prompt. */
 export interface MediaTokenRates {
-  /** A picture counts its pixels by this, within the two bounds. */
+  /** Pixels per token of a picture, within the two bounds. */
   readonly pixelsPerToken: number;
   readonly minPerImage: number;
   readonly maxPerImage: number;
-  /** For the pictures of a video; its sound is counted beside them. */
+  /** For the pictures of a video; its sound counts separately. */
   readonly perVideoSecond: number;
   readonly perAudioSecond: number;
 }
@@ -32,7 +32,7 @@ export interface Deprecation {
 
 /** Members of every type's `model_spec` beside name, description, source and privacy. */
 export interface Listing {
-  /** True keeps the model offline, whatever its provider says. */
+  /** True keeps the model offline, whatever its provider reports. */
   readonly offline?: boolean;
   readonly beta?: boolean;
   readonly betaModel?: boolean;
@@ -50,9 +50,9 @@ export interface TokenRates {
   readonly input: PublishedPrice;
   readonly output: PublishedPrice;
   readonly cache_input?: PublishedPrice;
-  /** For the shortest time that the service keeps a prompt; five minutes at Anthropic. */
+  /** For the shortest retention of a cached prompt; five minutes at Anthropic. */
   readonly cache_write?: PublishedPrice;
-  /** For an hour. Left out: as `cache_write`. */
+  /** For an hour. Default: as `cache_write`. */
   readonly cache_write_1h?: PublishedPrice;
 }
 
@@ -61,7 +61,7 @@ export interface TokenPricing extends TokenRates {
   readonly extended?: TokenRates & { readonly context_token_threshold: number };
 }
 
-/** The boolean capabilities of a text model; one that an entry leaves out is false. */
+/** Boolean capabilities of a text model; absent ones are false. */
 export const CAPABILITY_FLAGS = [
   'optimizedForCode',
   'supportsAudioInput',
@@ -98,8 +98,8 @@ export interface TextSpec {
   /** Default: that of the provider entry. */
   readonly onDisconnect?: OnDisconnect;
   /**
-   * Tokens of reasoning a second, for the bill of a stream that is left while the model reasons unseen. Default: as its last
-   * answers were measured.
+   * Reasoning tokens per second, for the bill of an abandoned stream whose model reasons without showing it. Default:
+   * as measured by its last answers.
    */
   readonly tokensPerSecond?: number;
   readonly capabilities?: Capabilities;
@@ -123,7 +123,7 @@ export interface EmbeddingSpec {
   readonly embeddingDimensions?: number;
   readonly maxInputTokens?: number;
   readonly supportsCustomDimensions?: boolean;
-  /** Per million tokens; no output token ever accrues. */
+  /** Per million tokens; output tokens are never charged. */
   readonly pricing: { readonly input: PublishedPrice; readonly output?: PublishedPrice };
 }
 
@@ -204,7 +204,7 @@ export interface TtsSpec {
   readonly pricing: { readonly input: PublishedPrice };
 }
 
-/** A price for everything up to a number of seconds, which is its key. */
+/** Price for all lengths up to a number of seconds, which is its key. */
 export type DurationPrices = Readonly<
   Record<string, PublishedPrice & { readonly min_seconds?: number; readonly max_seconds?: number }>
 >;

@@ -24,7 +24,7 @@ export const LOCAL_VOICE_CHANGER = {
   created: DEFAULT_CREATED,
   acceptedAudioFormats: ['mp3', 'wav', 'ogg', 'flac', 'mp4', 'aac', 'webm'],
   maxSourceAudioDurationSeconds: 600,
-  // The names of providers/local; a test holds the two lists against each other.
+  // Names of providers/local; a test compares the two lists.
   voices: ['bass', 'baritone', 'tenor', 'alto', 'soprano', 'child', 'giant', 'robot'],
   defaultVoice: 'alto',
   supportsCustomVoiceId: false,

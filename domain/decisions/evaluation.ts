@@ -1,4 +1,7 @@
-/** How a decision model finds its probabilities: a setting of its entry, with defaults by what its service can tell. */
+/**
+ * Method of a decision model to find probabilities: a setting of its entry, with defaults by the abilities of its
+ * service.
+ */
 import { MAX_LABELS } from './question.ts';
 
 export const EVALUATION_METHODS = ['logprobs', 'sampling'] as const;
@@ -7,13 +10,13 @@ export interface Evaluation {
   /** `logprobs`: of the first token, one call each; `sampling`: independent answers, `samples` calls each. */
   method: (typeof EVALUATION_METHODS)[number];
   samples: number;
-  /** How many alternatives to a token the service lists: so many options are asked about at once. */
+  /** Number of alternatives to a token that the service lists: the largest number of options per call. */
   topLogprobs: number;
-  /** The model thinks unless it is told not to: with one token to answer, it must not. */
+  /** The model reasons by default: with one token to answer, it must not. */
   turnOffThinking: boolean;
 }
 
-/** Where all of them say yes, it is likely to 95 %. */
+/** If all samples say yes, the probability is 95 %. */
 const SAMPLES = 10;
 
 export function evaluationOf(

@@ -1,9 +1,9 @@
-/** From what a model said to probabilities: of the log probabilities of its first token, or of how often it said what. */
+/** Computes probabilities from the log probabilities of the first token, or from the frequency of answers. */
 import type { TokenLogprob } from '../text/chat.ts';
 
 /**
- * The probability of each label among the alternatives to a token, all spellings of a label together (`A`, ` A`, `a`).
- * A label that is not listed is less likely than all that are, and counts as 0. Null where no label is listed at all.
+ * Probability of each label among the alternatives to a token, over all spellings of a label (`A`, ` A`, `a`). An
+ * unlisted label is less likely than all listed ones, and counts as 0. Null when no label is listed.
  */
 export function fromLogprobs(labels: readonly string[], token: TokenLogprob): number[] | null {
   const seen = new Map<string, number>();
@@ -20,8 +20,8 @@ export function fromLogprobs(labels: readonly string[], token: TokenLogprob): nu
 }
 
 /**
- * From independent answers; what is no label says nothing. One further answer, spread evenly over all labels, keeps what
- * was never said from being impossible, and weighs the same however many labels there are. Null where no answer is a label.
+ * Computes from independent answers; other texts are ignored. One further answer, spread evenly over all labels, keeps
+ * unseen labels possible, and has the same weight for any number of labels. Null when no answer is a label.
  */
 export function fromSamples(labels: readonly string[], texts: readonly string[]): number[] | null {
   const places = placesOf(labels);
@@ -38,13 +38,13 @@ function placesOf(labels: readonly string[]): Map<string, number> {
   return new Map(labels.map((label, place) => [label.toLowerCase(), place]));
 }
 
-/** From its first letter or digit to its last. `▁` and `Ġ` are spaces in the vocabularies of some servers. */
+/** Trims to the first and last letter or digit. `▁` and `Ġ` are spaces in the vocabularies of some servers. */
 function plain(token: string): string {
   const [word = ''] = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su.exec(token.replace(/^[▁Ġ\s]+/u, '')) ?? [];
   return word.toLowerCase();
 }
 
-/** `A`, `**A**`, `A) because`: but a word that goes on as a sentence ("A clear case") is no label. */
+/** Accepts `A`, `**A**`, `A) because`, but not a word that continues as a sentence ("A clear case"). */
 function firstWord(text: string): string {
   return /^[^\p{L}\p{N}]*([\p{L}\p{N}]+)(?![\p{L}\p{N}]|[ \t]+[\p{L}\p{N}])/u.exec(text)?.[1]?.toLowerCase() ?? '';
 }
@@ -54,12 +54,12 @@ function sharesOf(mass: readonly number[]): number[] | null {
   return sum > 0 ? mass.map((each) => each / sum) : null;
 }
 
-/** The first of the largest. */
+/** Index of the first of the largest. */
 export function indexOfLargest(values: readonly number[]): number {
   return values.indexOf(Math.max(...values));
 }
 
-/** 1 where all is on one option, 0 where it is spread evenly: what is missing from the entropy that there could be. */
+/** 1 for a single option, 0 for an even distribution: one minus the normalised entropy. */
 export function certaintyOf(probabilities: readonly number[]): number {
   if (probabilities.length < 2) return 1;
   const entropy = probabilities.reduce((sum, each) => (each > 0 ? sum - each * Math.log(each) : sum), 0);

@@ -1,4 +1,4 @@
-/** How a model is asked: the state first, the same for every question, so that a service can read it from its cache. */
+/** Prompt of a decision: the state first, equal for every question, so that a service can cache it. */
 import type { ChatMessage } from '../text/chat.ts';
 import type { Words } from './question.ts';
 
@@ -25,13 +25,13 @@ export function messagesFor(state: string, rest: string): ChatMessage[] {
   ];
 }
 
-/** What follows the state. An option is one line. */
+/** Text after the state. An option is one line. */
 export function questionText(instructions: string, options: readonly Option[]): string {
   const lines = options.map(({ label, words }) => `${label}) ${words.replaceAll(/\s+/g, ' ').trim()}`);
   return `\n\nQuestion:\n${instructions}${OPTIONS}${lines.join('\n')}${END}`;
 }
 
-/** The options of such a prompt, and all that stands before them; undefined of any other text. */
+/** Parses such a prompt into its options and the text before them; undefined for any other text. */
 export function optionsIn(prompt: string): { before: string; options: Option[] } | undefined {
   const at = prompt.lastIndexOf(OPTIONS);
   if (at < 0 || !prompt.endsWith(END)) return undefined;

@@ -1,15 +1,15 @@
 /** Typed question about a state, its possible answers, and its answer (TEXT-28). */
 import { certaintyOf, indexOfLargest } from './evidence.ts';
 
-/** Text, or anything that JSON can say. */
+/** Text, or any JSON value. */
 export type Words = string | Readonly<Record<string, unknown>> | readonly unknown[];
 
 export type Question =
-  /** How likely something is true. */
+  /** Probability that something is true. */
   | { type: 'noul'; instructions: Words; criteria?: { true?: string; false?: string } }
   /** One of several options; the value describes the option, or is null. */
   | { type: 'choice'; instructions: Words; criteria: Readonly<Record<string, string | null>> }
-  /** A place on a scale, from low to high. */
+  /** Position on a scale, from low to high. */
   | { type: 'score'; instructions: Words; criteria: readonly string[] };
 
 export type DecisionAnswer =
@@ -23,7 +23,7 @@ export type DecisionAnswer =
       confidence: number;
     };
 
-/** In the words in which a model reads them; `decisionAnswerOf` takes their probabilities in the same order. */
+/** As text for a model; `decisionAnswerOf` takes their probabilities in the same order. */
 export function optionsOf(question: Question): string[] {
   switch (question.type) {
     case 'noul': {
@@ -41,20 +41,20 @@ function described(name: string, words: string): string {
   return words === '' ? name : `${name}: ${words}`;
 }
 
-/** Letters by which a model can tell so many options apart; one token each with every tokenizer. */
+/** Labels for this many options; one token each with every tokenizer. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRST';
 const DIGITS = '0123456789';
-/** As many as services list alternatives to a token. */
+/** Number of alternatives to a token that services list. */
 export const MAX_LABELS = LETTERS.length;
 
-/** A scale that is asked whole is labelled by its levels, lowest 0; a part of one is not, as its places would mislead. */
+/** A whole scale is labelled by its levels, lowest 0; a part of one is not, as its positions would mislead. */
 export function labelsOf(type: Question['type'], { count, whole }: { count: number; whole: boolean }): string[] {
   if (type === 'noul') return ['yes', 'no'];
   const alphabet = type === 'score' && whole && count <= DIGITS.length ? DIGITS : LETTERS;
   return [...alphabet.slice(0, count)];
 }
 
-/** `probabilities`: of each option, together one. */
+/** `probabilities`: of each option; their sum is one. */
 export function decisionAnswerOf(question: Question, probabilities: readonly number[]): DecisionAnswer {
   const confidence = certaintyOf(probabilities);
   switch (question.type) {

@@ -7,10 +7,10 @@
 import { estimateTokens } from '../text/promptSize.ts';
 import { indexOfLargest } from './evidence.ts';
 
-/** Answers with the probabilities of these options, in their order, together one. */
+/** Returns the probabilities of these options, in order; their sum is one. */
 type OptionScorer = (options: readonly number[]) => Promise<number[]>;
 
-/** Groups are asked about side by side. `size` is 4 or more, so that no group has a single option. */
+/** Groups run in parallel. `size` is 4 or more, so that no group has a single option. */
 export async function inRounds(options: readonly number[], size: number, ask: OptionScorer): Promise<number[]> {
   if (options.length === 1) return [1];
   if (options.length <= size) return await ask(options);
@@ -26,7 +26,7 @@ export async function inRounds(options: readonly number[], size: number, ask: Op
   return shares.map((each) => each / sum);
 }
 
-/** The calls that `inRounds` makes, each with the options that it could at most be about: the longest of each group go on. */
+/** Calls of `inRounds`, each with the longest options that it could have. */
 export function longestRounds(options: readonly string[], size: number): string[][] {
   if (options.length <= 1) return [];
   if (options.length <= size) return [[...options]];
@@ -37,7 +37,7 @@ export function longestRounds(options: readonly string[], size: number): string[
   return [...groups, ...longestRounds(longest, size)];
 }
 
-/** In order, as even as can be. */
+/** In order, as evenly as possible. */
 function groupsOf<T>(options: readonly T[], size: number): T[][] {
   const count = Math.ceil(options.length / size);
   return Array.from({ length: count }, (_, at) => {

@@ -6,7 +6,7 @@ import { charactersOf } from '../speech/price.ts';
 import type { AudioOrder } from './audioOrder.ts';
 import { type Terms, termsOf, unsupported, type WrongField, wrongField } from './terms.ts';
 
-/** The fields of POST /audio/queue beside the model, by shape already checked. */
+/** Fields of POST /audio/queue except the model, with checked shape. */
 export interface AudioFields {
   prompt: string;
   lyrics_prompt?: string | undefined;
@@ -25,16 +25,16 @@ const MAX_LYRICS_LENGTH = 4_096;
 const SLOWEST = 0.25;
 const FASTEST = 4;
 
-/** What the price of an order depends on. */
+/** Parameters of the price of an order. */
 export interface AudioUsage {
   characters: number;
-  /** Absent where the model has no lengths to choose from. */
+  /** Absent when the model has no choice of lengths. */
   durationSeconds?: number;
 }
 
 export type AudioOffer = { ok: true; order: AudioOrder; usage: AudioUsage; terms: Terms } | WrongField;
 
-/** Every rule of the model, and every default: the order says all that is sent. */
+/** Applies all rules and defaults of the model: the order has all that is sent. */
 export function offerAudio(model: MusicModel, fields: AudioFields): AudioOffer {
   const { spec } = model;
   const prompt = fields.prompt.trim();
@@ -52,7 +52,7 @@ export function offerAudio(model: MusicModel, fields: AudioFields): AudioOffer {
 
 type AudioDurationResult = { ok: true; member: { durationSeconds?: number } } | WrongField;
 
-/** The lengths that a model can be asked for, from its entry or its price tiers; undefined when there are none. */
+/** Lengths that a model supports, from its entry or its price tiers; undefined when there are none. */
 function lengthsOf(spec: MusicSpec): { least: number; most: number; usual: number | undefined } | undefined {
   const tiers = Object.entries(spec.pricing.durations ?? {})
     .map(([ceiling, tier]) => ({ from: tier.min_seconds, to: Number(ceiling) }))
@@ -148,7 +148,7 @@ function optionsOf(spec: MusicSpec, fields: AudioFields): Partial<AudioOrder> {
   };
 }
 
-/** Undefined when the length that is missing, or beyond the last tier, has no price. */
+/** Undefined when the length is missing, or beyond the last tier. */
 export function priceAudio(model: MusicModel, usage: AudioUsage): Terms | undefined {
   const { pricing } = model.spec;
   const { durationSeconds } = usage;

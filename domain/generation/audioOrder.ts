@@ -1,22 +1,22 @@
 /**
- * Audio order with every default filled in (AUDIO-1): what is quoted is what is sent. A member that the model does not
- * have is absent.
+ * Audio order with all defaults (AUDIO-1): what is quoted is what is sent. Members that the model does not have are
+ * absent.
  */
 export interface AudioOrder {
   kind: 'audio';
-  /** Trimmed; of models that speak, the words to be spoken. */
+  /** Trimmed; for speech models the text to speak. */
   prompt: string;
   lyrics?: string;
-  /** Whole seconds; absent where the model has no lengths to choose from. */
+  /** Whole seconds; absent when the model has no choice of lengths. */
   durationSeconds?: number;
   forceInstrumental?: boolean;
-  /** The service writes lyrics of its own from the prompt. */
+  /** The service writes the lyrics from the prompt. */
   lyricsOptimizer?: boolean;
-  /** The end fits the beginning. */
+  /** The music loops. */
   loop?: boolean;
   voice?: string;
   /** ISO 639-1, lower case. */
   languageCode?: string;
-  /** 1 is the voice's own. */
+  /** 1: the normal speed of the voice. */
   speed?: number;
 }

@@ -1,6 +1,6 @@
-/** What clients hand in with an order: each medium is fetched by us once, measured and stored; a provider gets these bytes. */
+/** Media of an order: this service fetches each once, measures and stores it; a provider gets these bytes. */
 
-/** Fields of a video order that media come in, in the singular (VIDEO-9). */
+/** Fields of a video order with media, in the singular (VIDEO-9). */
 export const MEDIA_ROLES = [
   'image',
   'end_image',
@@ -18,18 +18,18 @@ export const MEDIA_ROLES = [
 ] as const;
 export type MediaRole = (typeof MEDIA_ROLES)[number];
 
-/** Where a medium stands in its order. */
+/** Position of a medium in its order. */
 export interface MediaPlace {
   role: MediaRole;
-  /** Its place among those of its role (and element), from 0. */
+  /** Index among the media of its role (and element), from 0. */
   index: number;
-  /** For the roles of elements: which element, from 0. */
+  /** For the roles of elements: index of the element, from 0. */
   element?: number;
 }
 
 export type MediaKind = 'image' | 'audio' | 'video' | 'document';
 
-/** What was found by decoding, never what a header or a client said. */
+/** Result of decoding, never a claim of a header or a client. */
 export interface MeasuredMedium extends MediaPlace {
   kind: MediaKind;
   sizeBytes: number;
@@ -37,14 +37,14 @@ export interface MeasuredMedium extends MediaPlace {
   contentType: string;
   /** ffmpeg's name of the demuxer that measured it; absent for documents. */
   demuxer?: string;
-  /** Pixels as shown, after rotation; of images and videos. */
+  /** Pixels as shown, after rotation. Images and videos only. */
   width?: number;
   height?: number;
-  /** Decoded length; of audio and videos. */
+  /** Decoded length. Audio and videos only. */
   seconds?: number;
-  /** Of videos: decoded frames. */
+  /** Decoded frames. Videos only. */
   frames?: number;
-  /** Of videos: decoded frames per decoded second. */
+  /** Frames per second, measured by decoding. Videos only. */
   framesPerSecond?: number;
   /** Of videos. */
   hasAudio?: boolean;
@@ -86,7 +86,7 @@ const FIELDS: Record<MediaRole, (place: MediaPlace) => string> = {
   keyframe: ({ index }) => `keyframes[${index}].image_url`,
 };
 
-/** The name of the field that the medium came in, as the public API has it, e.g. `keyframes[3].image_url`. */
+/** Name of the field of the medium in the public API, e.g. `keyframes[3].image_url`. */
 export function fieldOf(place: MediaPlace): string {
   return FIELDS[place.role](place);
 }

@@ -1,4 +1,4 @@
-/** What each medium of a video order may be at most, unless its model says less. */
+/** Upper limits of each medium of a video order, unless its model has lower ones. */
 import type { AudioFormat } from '../catalogue/model.ts';
 import type { MediaRole } from './media.ts';
 
@@ -22,7 +22,7 @@ interface VideoLimits {
   maxBytes: number;
   minSeconds?: number;
   maxSeconds: number;
-  /** Of one picture. */
+  /** Limit of one picture. */
   maxPixels: number;
 }
 
@@ -39,7 +39,7 @@ const MB = 1024 * 1024;
 const IMAGE: ImageLimits = { kind: 'image', maxBytes: 25 * MB, minPixels: 65_536, maxPixels: 33_177_600 };
 /** Limits of `audio_url` (VIDEO-3). */
 const AUDIO: AudioLimits = { kind: 'audio', maxBytes: 15 * MB, maxSeconds: 30, accepted: ['wav', 'mp3'] };
-/** Cinema's 4K; a source that is larger than what models make only costs time. */
+/** 4K of cinema; a source above the output of models only costs time. */
 const MAX_VIDEO_PIXELS = 4_096 * 2_304;
 /** Limits of the source of a video-to-video or upscale model (VIDEO-3). Their bytes: 13 Mbit/s for as long. */
 const SOURCE_VIDEO: VideoLimits = {

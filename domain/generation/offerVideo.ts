@@ -14,10 +14,10 @@ export type VideoOffer =
   | WrongField;
 
 const MAX_PROMPT_LENGTH = 2_500;
-/** Of a source, where `duration` is only a hint. */
+/** Length of a source, where `duration` is only a hint. */
 const MAX_HINT_SECONDS = 300;
 
-/** Every rule of the model, and every default: the order says all that is sent. */
+/** Applies all rules and defaults of the model: the order has all that is sent. */
 export function offerVideo(model: VideoModel, fields: VideoFields): VideoOffer {
   const needs = needsOf(model);
   const framing = frameOf(needs, fields);
@@ -55,7 +55,7 @@ function usageOfUpscale({ factor, targetFps, slowdownFactor }: NonNullable<Video
 
 interface Frame {
   durationSeconds?: number;
-  /** What is charged where the service decides about the length: the longest that the model lists. */
+  /** Charged length when the service decides: the longest that the model lists. */
   pricedSeconds?: number;
   aspectRatio?: string;
   resolution?: string;
@@ -64,7 +64,7 @@ interface Frame {
 
 type FrameResult = { ok: true; frame: Frame; durationSeconds: number | undefined } | WrongField;
 
-/** Length, shape, size and sound; also what the quote goes by. */
+/** Length, shape, size and sound, also for the quote. */
 export function frameOf(needs: VideoNeeds, fields: VideoFields): FrameResult {
   const { constraints } = needs;
   const duration = needs.bySource ? hintOf(fields.duration) : durationOf(constraints.durations, fields.duration);
@@ -105,7 +105,7 @@ function secondsOf(duration: string): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-/** The source decides, so it is looked at and not used: seconds with or without their unit. */
+/** The source decides, so the value is checked and not used: seconds with or without their unit. */
 function hintOf(wanted: string | undefined): VideoDurationResult {
   if (wanted === undefined) return { ok: true, frame: {} };
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);

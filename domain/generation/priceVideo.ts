@@ -1,25 +1,25 @@
-/** What a video costs: a function of what was ordered and, where a source decides the length, of what was measured of it. */
+/** Price of a video: a function of the order and, when a source decides the length, of its measurements. */
 import type { VideoModel } from '../catalogue/model.ts';
 import type { ByResolution, PublishedPrice } from '../catalogue/specs.ts';
 import { type Terms, termsOf } from './terms.ts';
 
-/** What the price of an order depends on, beside its source. */
+/** Parameters of the price, beside the source. */
 export interface VideoUsage {
   resolution?: string;
   durationSeconds?: number;
-  /** No sound track was asked for. */
+  /** No sound track was ordered. */
   silent?: boolean;
   upscale?: { factor: number; targetFps?: number; slowdownFactor?: number };
 }
 
-/** What was measured of the source video. */
+/** Measurements of the source video. */
 export interface MeasuredVideo {
   seconds: number;
   height: number;
   framesPerSecond: number;
 }
 
-/** Undefined when the entry names no price for it, or when it depends on a source that is not given. */
+/** Undefined when the entry has no price for it, or when it depends on an absent source. */
 export function priceVideo(model: VideoModel, usage: VideoUsage, source?: MeasuredVideo): Terms | undefined {
   const { price } = model;
   if (price === undefined) return undefined;
@@ -46,7 +46,7 @@ function unit({ perSecond, perGeneration }: NonNullable<VideoModel['price']>): B
   return perGeneration ?? perSecond;
 }
 
-/** A part of a second counts as one; what a sample clock adds to a whole one does not. */
+/** A part of a second counts as one; rounding by a sample clock does not. */
 export function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds - 1e-3));
 }

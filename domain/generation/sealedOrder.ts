@@ -1,6 +1,6 @@
 /**
- * An audio or video order as it lies in storage while its job runs: what a user wrote and named enters no history. The API
- * writes it, the workers read it.
+ * Audio or video order in storage while its job runs: texts and URLs of a user enter no history. The API writes it, the
+ * workers read it.
  */
 import type { AudioOrder } from './audioOrder.ts';
 import type { MediaPlace } from './media.ts';
@@ -8,11 +8,11 @@ import type { VideoOrder } from './videoOrder.ts';
 
 export interface SealedOrder {
   order: AudioOrder | VideoOrder;
-  /** The n-th has its bytes under number n, those of a URL as soon as they were fetched. */
+  /** The n-th medium is stored under number n; one of a URL once it was fetched. */
   media: readonly SealedMedium[];
 }
 
-/** Named by its URL, or handed in with the request and stored already. */
+/** Given by a URL, or with the request and stored already. */
 export type SealedMedium = MediaPlace & ({ url: string } | { sizeBytes: number; sha256: string });
 
 export function sealOrder(order: SealedOrder): string {
@@ -26,7 +26,7 @@ export function unsealOrder(text: string): SealedOrder {
   return found;
 }
 
-/** A look at the outside only: nobody but this service writes there. */
+/** Checks the outer shape only: no other service writes there. */
 function isSealedOrder(found: unknown): found is SealedOrder {
   if (typeof found !== 'object' || found === null || !('order' in found) || !('media' in found)) return false;
   const { order, media } = found;

@@ -1,4 +1,4 @@
-/** What an order is charged for: one line of the bill, and the same words in the quote and in the ledger. */
+/** Line of a bill for an order, with the same text in the quote and in the ledger. */
 import { type Price, priceOf } from '../catalogue/model.ts';
 import type { PublishedPrice } from '../catalogue/specs.ts';
 import { formatNanoFixed, lineCost, NANO_PER_UNIT, type Nano } from '../money.ts';

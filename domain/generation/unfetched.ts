@@ -1,4 +1,4 @@
-/** Refusal of a medium that could not be fetched: one sentence for every cause (FETCH-5). */
+/** Refusal of a medium that could not be fetched: one message for every cause (FETCH-5). */
 import { type ErrorCode, FareboxError } from '../errors.ts';
 
 export interface FetchRefusal {
@@ -7,7 +7,7 @@ export interface FetchRefusal {
   fields: Record<string, string[]>;
 }
 
-/** Undefined: the error says nothing about the address that the client named. */
+/** Undefined: the error is not about the client's address. */
 export function unfetched(error: unknown, field: string): FetchRefusal | undefined {
   if (!(error instanceof FareboxError)) return undefined;
   const { code } = error;

@@ -1,4 +1,4 @@
-/** Fields of POST /video/queue beside the model, after the check of their shape (VIDEO-1). */
+/** Fields of POST /video/queue except the model, with checked shape (VIDEO-1). */
 import type { MediaPlace } from './media.ts';
 import type { CameraPoint, OmniReferenceTask, UpscaleOrder } from './videoOrder.ts';
 
@@ -53,12 +53,12 @@ export type UpscaleFields = Maybe<{
   output_format: 'mp4' | 'prores';
 }>;
 
-/** A medium by its address, which is a URL or a data URL. */
+/** Medium given by a URL or a data URL. */
 export interface NamedMedium extends MediaPlace {
   url: string;
 }
 
-/** Every medium that the fields name, in the order of the fields (VIDEO-9). */
+/** All media of the fields, in the order of the fields (VIDEO-9). */
 export function mediaOf(fields: VideoFields): NamedMedium[] {
   const one = (role: MediaPlace['role'], url: string | undefined): NamedMedium[] =>
     url === undefined ? [] : [{ role, index: 0, url }];

@@ -1,4 +1,4 @@
-/** Rules about the media of an order: without a look at them (VIDEO-2), and once they are measured (VIDEO-4). */
+/** Rules about the media of an order, before (VIDEO-2) and after their measurement (VIDEO-4). */
 
 import type { VideoModel } from '../catalogue/model.ts';
 import { fieldOf, type MeasuredMedium } from './media.ts';
@@ -7,7 +7,7 @@ import type { VideoFields } from './videoFields.ts';
 import { needsOf, type VideoNeeds } from './videoNeeds.ts';
 import type { CameraPoint } from './videoOrder.ts';
 
-/** Key frames count in frames of this rate, whatever rate the output has. */
+/** Key frames are counted in frames of this rate, independent of the output. */
 const KEYFRAME_RATE = 24;
 const MAX_TURNS = 32;
 
@@ -42,7 +42,7 @@ function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undef
   return undefined;
 }
 
-/** Publicly a model that takes reference images and says no number takes four. */
+/** A model with reference images and without a number accepts four. */
 function wrongLists({ inputs }: VideoNeeds, fields: VideoFields): WrongField | undefined {
   const rows = [
     ['reference_image_urls', inputs.referenceImages],
@@ -102,7 +102,7 @@ function travelOf(points: readonly CameraPoint[]): number {
     .reduce((sum, point, place) => sum + Math.abs(point.azimuth - (points[place]?.azimuth ?? 0)), 0);
 }
 
-/** The first rule that the measures break. */
+/** The first rule that the measurements violate. */
 export function wrongMeasured(model: VideoModel, media: readonly MeasuredMedium[]): WrongField | undefined {
   for (const medium of media) {
     const problem = medium.role === 'reference_image' ? wrongReference(model, medium) : undefined;

@@ -1,4 +1,4 @@
-/** What a video model takes and insists on: its entry with every default filled in. */
+/** Accepted and required inputs of a video model: its entry with all defaults. */
 import type { VideoInputs, VideoModel } from '../catalogue/model.ts';
 import type { VideoSpec } from '../catalogue/specs.ts';
 
@@ -12,9 +12,9 @@ export interface VideoNeeds {
   endImage: Need;
   audioInput: Need;
   video: Need;
-  /** The length is the source's: `duration` is not asked for. */
+  /** The source determines the length: there is no `duration`. */
   bySource: boolean;
-  /** Takes `upscale_factor` and the like. */
+  /** Accepts `upscale_factor` and the like. */
   upscales: boolean;
 }
 

@@ -1,18 +1,18 @@
 /**
- * Video order with every default filled in (VIDEO-1): what is quoted is what is sent. A member that the model does not
- * have is absent; the media of the order travel beside it.
+ * Video order with all defaults (VIDEO-1): what is quoted is what is sent. Members that the model does not have are
+ * absent; media are separate.
  */
 export interface VideoOrder {
   kind: 'video';
   prompt?: string;
   negativePrompt?: string;
-  /** Absent where the service decides (`auto`, `-1`), and where a source video does. */
+  /** Absent when the service (`auto`, `-1`) or a source video decides. */
   durationSeconds?: number;
   /** As in the request, e.g. `16:9` or `adaptive`. */
   aspectRatio?: string;
   /** As in the request, e.g. `720p`, `4k` or `768P`. */
   resolution?: string;
-  /** Whether a sound track is wanted; absent where the model leaves no choice. */
+  /** Whether a sound track is ordered; absent when the model has no choice. */
   audio?: boolean;
   /** The i-th belongs to the medium of role `keyframe` with index i. */
   keyframes?: readonly { frameIndex: number }[];
@@ -22,7 +22,7 @@ export interface VideoOrder {
   upscale?: UpscaleOrder;
 }
 
-/** Where the camera is at a moment, seen from the subject. */
+/** Position of the camera at a moment, relative to the subject. */
 export interface CameraPoint {
   /** Share of the whole length, 0 to 1, strictly increasing. */
   time: number;
@@ -30,7 +30,7 @@ export interface CameraPoint {
   azimuth: number;
   /** Degrees above the horizon, −90 to 90. */
   elevation: number;
-  /** Above 0; 1 is where the picture was taken from. */
+  /** Distance above 0; 1 is that of the picture. */
   distance: number;
 }
 
@@ -38,9 +38,9 @@ export interface CameraPoint {
 export const OMNI_REFERENCE_TASKS = ['auto', 'reference', 'edit', 'extend', 'stitch'] as const;
 export type OmniReferenceTask = (typeof OMNI_REFERENCE_TASKS)[number];
 
-/** What an upscaler is asked for; strengths are 0 to 1 unless said otherwise. */
+/** Options of an upscaler; strengths are 0 to 1 unless stated otherwise. */
 export interface UpscaleOrder {
-  /** By how much width and height grow; 1 only enhances. */
+  /** Factor of width and height; 1 only enhances. */
   factor: 1 | 2 | 4;
   enhancementModel?: string;
   /** 16 to 120; absent: the source's. */

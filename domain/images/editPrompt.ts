@@ -1,6 +1,6 @@
 /**
- * The prompt of the offline edit model: clauses, each with one verb of a table, in the order in which they are done. All of it
- * is understood, or the whole prompt is refused; nothing is guessed and nothing is left out.
+ * Parses the prompt of the offline edit model: clauses with one verb of a table each, in the order of execution. The
+ * whole prompt must be understood, or it is refused; nothing is guessed or dropped.
  */
 import { clauseOf, isOption, unreadPart, type Verb } from './editing/clause.ts';
 import { type EditPlan, type EditStep, isSurface, MAX_STEPS, type MaskStep } from './editing/plan.ts';
@@ -10,13 +10,13 @@ import { impliedVerb, MASK, verbOf } from './editing/verbs.ts';
 
 interface PromptPart {
   tokens: Token[];
-  /** Undefined: it names none, and implies none. */
+  /** Undefined: it neither names nor implies one. */
   verb: Verb | undefined;
 }
 
 /**
- * `images`: how many came with the prompt. Throws FareboxError for a prompt that is not understood, that contradicts
- * itself, or that leaves an image without use.
+ * `images`: number of images of the request. Throws FareboxError for a prompt that is not understood, contradicts
+ * itself, or leaves an image unused.
  */
 export function planEdit(prompt: string, images: number): EditPlan {
   const parts = partsOf(tokenize(prompt));
@@ -27,7 +27,7 @@ export function planEdit(prompt: string, images: number): EditPlan {
   return intoMasks(steps);
 }
 
-/** Parts between "and", "then" and their like. One without a verb of its own may go on with the one before. */
+/** Clauses between "and", "then" and the like. A clause without a verb may continue the one before. */
 function partsOf(tokens: readonly Token[]): PromptPart[] {
   const parts: PromptPart[] = [];
   let piece: Token[] = [];

@@ -12,7 +12,7 @@ export interface WishedImages {
   styleReferences: number;
 }
 
-/** Defaults where the entry says nothing (IMAGE-8). */
+/** Defaults of an entry (IMAGE-8). */
 const DEFAULT_PROMPT_LIMIT = 7_500;
 const DEFAULT_SIDE = 1_024;
 
@@ -46,7 +46,7 @@ export function wrongImages(
   return undefined;
 }
 
-/** In pixels; undefined for models whose results have a ratio or a resolution, unless a size was asked for. */
+/** Size in pixels; undefined for models with a ratio or a resolution, unless a size is requested. */
 export function sizeOf(
   { constraints, pricing }: ImageSpec,
   { width, height, aspectRatio }: Pick<WishedImages, 'width' | 'height' | 'aspectRatio'>,

@@ -7,7 +7,7 @@ import type { ImageTier } from './price.ts';
 type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
 
 const DEFAULT_RESOLUTION = '1K';
-/** Default where the entry says nothing (IMAGE-3). */
+/** Default of an entry (IMAGE-3). */
 const DEFAULT_INPUT_IMAGES = 3;
 const BEST_FIRST: readonly Quality[] = ['high', 'medium', 'low'];
 
@@ -34,8 +34,8 @@ export interface WishedTier {
 type ChoiceResult<T> = ({ ok: true } & T) | WrongField;
 
 /**
- * What was not named has the model's default: the resolution 1K where there is one, the best quality. A resolution asked of
- * a model without any is dropped, or refused where `strict`; a quality is honoured by models that have them.
+ * Absent options have the model's default: the resolution 1K if there is one, the best quality. A resolution for a
+ * model without any is dropped, or refused if `strict`; a quality is honoured by models that have them.
  */
 export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict: boolean }): ChoiceResult<ImageTier> {
   const resolutions = resolutionsOf(spec);
@@ -62,7 +62,7 @@ function bestOf({ constraints }: Spec, qualities: readonly Quality[]): Quality |
   return constraints?.defaultQuality ?? BEST_FIRST.find((quality) => qualities.includes(quality));
 }
 
-/** `auto` among the listed ones is what a client may write, not a shape. */
+/** A listed `auto` is a value for clients, not a ratio. */
 function shapesOf({ constraints }: Spec): readonly string[] | undefined {
   return constraints?.aspectRatios?.filter((ratio) => ratio !== 'auto');
 }
@@ -75,8 +75,8 @@ export function wrongAspectRatio(spec: Spec, wished: string | undefined): WrongF
 }
 
 /**
- * The ratio that was named, else the one of the model's that is nearest to the first picture's. Undefined: the model does
- * not say which ones it has, and keeps that of the picture by itself.
+ * The requested ratio, else the model's nearest to that of the first picture. Undefined: the model lists none and keeps
+ * that of the picture by itself.
  */
 export function aspectRatioOf(
   spec: Spec,
@@ -119,7 +119,7 @@ export function usualFormat(resolution: string | undefined): ImageFormat {
 /** Maximum result of the upscaler, in pixels (IMAGE-10). */
 const MAX_UPSCALED_PIXELS = 16_777_216;
 
-/** The wished factor, or the largest with which the result has no more pixels than that; never below 1. */
+/** The requested factor, or the largest within the pixel limit; never below 1. */
 export function scaleWithin(wished: number, { width, height }: { width: number; height: number }): number {
   return Math.max(1, Math.min(wished, Math.sqrt(MAX_UPSCALED_PIXELS / (width * height))));
 }

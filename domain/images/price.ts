@@ -7,7 +7,7 @@ import { plus } from '../text/price.ts';
 /** Price of a rewritten prompt (IMAGE-7). */
 export const ENHANCEMENT: LedgerPrice = { usd: 40_000_000n, diem: 40_000_000n };
 
-/** The tiers of a result; undefined where the model has none. */
+/** Tier of a result; undefined when the model has none. */
 export interface ImageTier {
   resolution: string | undefined;
   quality: Quality | undefined;
@@ -18,7 +18,7 @@ interface TierPrices {
   quality?: ByQuality;
 }
 
-/** The price of one result at a tier: that of its quality, else that of its resolution, else the plain one. */
+/** Price of one result at a tier: by its quality, else by its resolution, else the flat one. */
 function atTier(pricing: TierPrices, { resolution, quality }: ImageTier): LedgerPrice | undefined {
   if (resolution === undefined) return undefined;
   const tiers = pricing.quality?.[resolution];
@@ -38,7 +38,7 @@ export function priceOfEdit(
   return plus(edit, times(priceOf(additional), Math.max(0, imageCount - (included ?? 0))));
 }
 
-/** A model that prices by resolution and is asked for none that it prices costs what its first one does. */
+/** For a model priced by resolution and a request without a priced one: the price of its first. */
 export function priceOfImages(
   { pricing }: ImageSpec,
   { count, ...tier }: ImageTier & { count: number },
@@ -48,7 +48,7 @@ export function priceOfImages(
   return each && times(each, count);
 }
 
-/** Up to twice the size is one price, all beyond it the other. */
+/** One price up to twice the size, another above. */
 export function priceOfUpscale({ pricing }: UpscaleSpec, scale: number): LedgerPrice {
   return priceOf(pricing.upscale[scale <= 2 ? '2x' : '4x']);
 }

@@ -15,7 +15,7 @@ export class JsonBytes {
     return this.bytes.toString('utf8', start, end);
   }
 
-  /** Whether `words` stand at a place. */
+  /** Whether `words` are at a position. */
   says({ bytes: words, view: fours, length }: JsonBytes, at: number): boolean {
     const { bytes, view } = this;
     if (at < 0 || at + length > this.length) return false;
@@ -27,7 +27,7 @@ export class JsonBytes {
     return true;
   }
 
-  /** Whether so many bytes are the same at two places. */
+  /** Whether this many bytes are equal at two positions. */
   isSame(left: number, right: number, length: number): boolean {
     const { bytes, view } = this;
     let index = 0;
@@ -38,7 +38,7 @@ export class JsonBytes {
     return true;
   }
 
-  /** Skips four bytes at a time while each of them stands for itself in a string. Stops at most three bytes too early. */
+  /** Skips four bytes at a time while none of them is special in a string. Stops at most three bytes too early. */
   afterPlain(from: number): number {
     const { view } = this;
     const last = this.length - 4;
@@ -47,7 +47,7 @@ export class JsonBytes {
       const four = view.getInt32(at, true);
       const quotes = four ^ 0x22222222;
       const slashes = four ^ 0x5c5c5c5c;
-      // The highest bit of a byte is set in what is below 0x20, and where nothing is left of a quote or a backslash.
+      // The highest bit is set in each byte that is below 0x20, a quote or a backslash.
       const control = (four - 0x20202020) & ~four;
       const special = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
       if (((control | special) & 0x80808080) !== 0) break;

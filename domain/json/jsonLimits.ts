@@ -1,8 +1,8 @@
-/** What a text of JSON may have, and how a reader says that it has more or is none. */
+/** Limits of JSON texts, and the error of a reader about invalid texts or exceeded limits. */
 
 export const NO_LIMIT = 2 ** 31 - 1;
 export const NO_LIMITS = {
-  /** Arrays and objects inside each other. */
+  /** Nesting depth of arrays and objects. */
   depth: NO_LIMIT,
   /** Values of any kind inside each other. */
   levels: NO_LIMIT,
@@ -14,7 +14,7 @@ export const NO_LIMITS = {
 };
 export type JsonLimits = Readonly<typeof NO_LIMITS>;
 
-/** `syntax`: the text is no JSON. `duplicate`: one object has the name `duplicate` twice. Else the limit that is passed. */
+/** `syntax`: invalid JSON. `duplicate`: an object has the name `duplicate` twice. Else the exceeded limit. */
 export class JsonProblem extends Error {
   readonly problem: keyof JsonLimits | 'syntax' | 'duplicate';
   readonly duplicate: string;

@@ -1,16 +1,16 @@
-/** The grammar of a number, byte by byte: each state is what was read of it so far. And the digits of an escape. */
+/** Grammar of a number, byte by byte: a state stands for the bytes read so far. Also the digits of an escape. */
 
-/** A number may end in these. */
+/** States in which a number may end. */
 const LEADING_ZERO = 10;
 const DIGITS = 11;
 const DIGITS_OF_FRACTION = 12;
 const DIGITS_OF_POWER = 13;
-/** And in none of these. */
+/** States in which it may not. */
 const SIGN = 14;
 const POINT = 15;
 const POWER = 16;
 const SIGN_OF_POWER = 17;
-/** No number goes on like this. */
+/** The byte cannot continue a number. */
 export const NO_NUMBER = -1;
 
 const ZERO = 0x30;

@@ -15,7 +15,7 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Members that are looked for. */
+/** Members to find. */
 interface JsonMembers {
   /** Names, with quotes and colon. */
   names: readonly JsonBytes[];
@@ -24,7 +24,7 @@ interface JsonMembers {
 }
 
 export type JsonStep = 0 | 1 | 2 | 3 | 4;
-/** All of the piece was read. */
+/** The piece is read. */
 export const MORE = 0;
 /** The name of a member stands from `start` to `end`, with its quotes. */
 export const NAME = 1;
@@ -51,7 +51,7 @@ const LETTER_U = 0x75;
 const ESCAPED = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
 const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 const NOTHING = jsonBytes('');
-/** Whether a name is new is found by comparing it with all before it. */
+/** Duplicate names are found by comparison with all before. */
 const MAX_COMPARED_NAMES = 16;
 /** Longer names that are cut by the end of a piece are none that anybody looks for. */
 const MAX_CUT_NAME = 64;
@@ -66,7 +66,7 @@ export class JsonReader {
   start = 0;
   end = 0;
   first = 0;
-  /** Place of the value's name among those that are looked for; -1: it has another name. */
+  /** Index of the value's name among those to find; -1: another name. */
   member = -1;
   /** Where the string of the moment begins, or the last one did; with its quote. */
   stringAt = 0;
@@ -224,7 +224,7 @@ export class JsonReader {
     const isInArray = open[open.length - 1] === OPEN_BRACKET;
     this.state = isInArray ? ITEM : KEY;
     if (isInArray) this.countMember();
-    // What follows in nearly all texts, in the same turn.
+    // Common continuation, handled without a further step.
     const { bytes, length } = this.piece;
     return this.at < length && bytes[this.at] === QUOTE ? this.between(QUOTE) : MORE;
   }
@@ -338,7 +338,7 @@ export class JsonReader {
     return isFound ? MORE : this.beginString(true);
   }
 
-  /** Whether it is a member that is looked for: nearly all are, and are not read as texts (bench `rpc`). */
+  /** Whether it is one to find: nearly all are, and are not decoded (bench `rpc`). */
   private passMember({ names, skipped }: JsonMembers): boolean {
     const { piece } = this;
     const at = this.at - 1;

@@ -4,7 +4,7 @@
  */
 import { JsonBytes } from './jsonBytes.ts';
 
-/** Longer pieces are worth a call into the runtime, and the view that it takes. */
+/** Longer pieces are worth a call into the runtime, with the view that it needs. */
 const LONG_BYTES = 1_024;
 const ZERO = 0x30;
 

@@ -1,4 +1,4 @@
-/** Requests and tokens that an account may use per model (LIMIT-1 to LIMIT-4). Money is never a matter of these. */
+/** Limits of requests and tokens of an account per model (LIMIT-1 to LIMIT-4). Money does not depend on them. */
 import type { ModelSize, ModelType } from '../catalogue/model.ts';
 
 export type Tier = 'paid' | 'partner' | 'staff';
@@ -11,37 +11,37 @@ export interface PerMinute {
 
 export interface LimitedModel {
   type: ModelType;
-  /** Left out: the size with the lowest limits. Embedding models are XS, whatever is said. */
+  /** Default: the size with the lowest limits. Embedding models are always XS. */
   size?: ModelSize | undefined;
 }
 
-/** What the configuration says of one account beyond its tier (`limits.overrides`). */
+/** Overrides of one account beyond its tier (`limits.overrides`). */
 export interface LimitOverride {
   requestsPerMinute?: number | undefined;
   tokensPerMinute?: number | undefined;
   failedPer30s?: number | undefined;
   rpcRequestsPerMinute?: number | undefined;
   rpcCreditsPerDay?: number | undefined;
-  /** Per process; of a wallet over all processes. */
+  /** Per process; for wallets over all processes. */
   callsInFlight?: number | undefined;
   /** Per process: bytes of uploads on disk and of fetched media, of all calls in flight. */
   fetchedBytes?: number | undefined;
-  /** Per process: places among those who decode media, pictures, documents and pages, of each kind. */
+  /** Per process: slots for decoding media, pictures, documents and pages, of each kind. */
   slots?: number | undefined;
 }
 
-/** A minute, of one account, to all routes together that count for no model and have no limit of their own. */
+/** Per minute and account, for all routes without a model or a limit of their own. */
 const ROUTES_PER_MINUTE = 1_200;
-/** A minute, of one account, to what clients ask again and again about jobs. */
+/** Per minute and account, for routes that clients poll about jobs. */
 export const JOBS_PER_MINUTE = 60_000;
 const CALLS_IN_FLIGHT = 2_000;
-/** Calls of a wallet in flight (LIMIT-5). */
+/** Concurrent calls of a wallet (LIMIT-5). */
 const WALLET_CALLS_IN_FLIGHT = 5;
 export const FETCHED_BYTES = 1_000_000_000;
-/** Fetched media of one account that a process keeps in memory while it answers calls. */
+/** Bytes of fetched media of one account that a process keeps in memory while it answers. */
 export const MEDIA_BYTES_IN_MEMORY = 128 * 1024 * 1024;
 
-/** Jobs are charged one by one: an override that lowers the requests of models does not lower these. */
+/** Jobs are charged one by one: a lower override for requests of models does not apply to them. */
 export function requestsOf(group: RequestGroup, { requestsPerMinute }: LimitOverride): number {
   if (group === 'jobs') return Math.max(JOBS_PER_MINUTE, requestsPerMinute ?? 0);
   return requestsPerMinute ?? ROUTES_PER_MINUTE;
@@ -118,7 +118,7 @@ export const BUDGET_MS = 30_000;
 export const FAILED_PER_30S = 50;
 export const UNSUPPORTED_PER_30S = 200;
 
-/** Words of a 429, which name the cap. */
+/** Message of a 429, which names the limit. */
 export function refusalOf(type: LimitType, limit: number): string {
   switch (type) {
     case 'RPM':

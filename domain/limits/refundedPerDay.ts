@@ -6,7 +6,7 @@ export interface RefundLimits {
   overrides: Readonly<Record<string, { refundedPerDay?: number | undefined }>>;
 }
 
-/** How much of its providers' work an account is refunded a UTC day although it was paid for, in nano USD by list price. */
+/** Provider work that an account is refunded per UTC day although it was paid for, in nano USD by list price. */
 export function refundedPerDayOf(limits: RefundLimits, accountId: string): Nano {
   return nanoFromNumber(limits.overrides[accountId]?.refundedPerDay ?? limits.refundedPerDay) ?? 0n;
 }

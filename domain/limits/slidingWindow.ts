@@ -26,7 +26,7 @@ export class SlidingWindow {
     return this.#total;
   }
 
-  /** `atMs`: when what is counted was admitted; a correction of it goes to the same slot, and may be negative. */
+  /** `atMs`: time of admission; a correction goes to the same slot, and may be negative. */
   add(count: number, { atMs, nowMs, windowMs }: { atMs: number; nowMs: number; windowMs: number }): void {
     this.total(nowMs, windowMs);
     const slot = Math.floor(atMs / slotMsOf(windowMs));

@@ -1,12 +1,12 @@
-/** A payment as it comes in a header, before any network has looked at it, and the words in which it is refused. */
+/** Payment in a header, before its network reads it, and its refusals. */
 
-/** What the payment header carries once its envelope is off: one shape for v2 and the flat legacy one. */
+/** Decoded payment header: one shape for v2 and the flat legacy form. */
 export interface PaymentEnvelope {
   x402Version: 1 | 2;
   scheme: string;
   /** As it was sent: "base", "eip155:8453" … */
   network: string;
-  /** v2 only: the requirement that the client says it chose. */
+  /** v2 only: the requirement that the client claims to have chosen. */
   accepted: Readonly<Record<string, unknown>> | undefined;
   /** v2 only, and optional there. */
   resourceUrl: string | undefined;
@@ -29,7 +29,7 @@ export const PAYMENT_REFUSALS = [
 ] as const;
 export type PaymentRefusalCode = (typeof PAYMENT_REFUSALS)[number];
 
-/** Why a payment is refused; `message` is for the client. */
+/** Reason of a refusal; `message` is for the client. */
 export interface PaymentRefusal {
   code: PaymentRefusalCode;
   message: string;

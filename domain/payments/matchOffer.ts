@@ -9,14 +9,14 @@ export interface OfferTerms {
   payTo: string;
   maxTimeoutSeconds: number;
   extra: Readonly<Record<string, string>>;
-  /** What `extra` may carry besides, and with which value. */
+  /** Optional members of `extra` with their values. */
   extraToo: Readonly<Record<string, string>>;
-  /** What the payer signed. Not the amount of the offer: how much to pay is the client's to say. */
+  /** Amount that the payer signed, which the client chooses. */
   amount: string;
   isSameAddress(one: string, other: string): boolean;
 }
 
-/** Undefined: it is an offer of ours, for what was signed. */
+/** Undefined: it matches our offer and the signed payment. */
 export function refuseAccepted(
   accepted: Readonly<Record<string, unknown>>,
   terms: OfferTerms,
@@ -42,7 +42,7 @@ export function refuseAccepted(
   return undefined;
 }
 
-/** It may be left out; what is there must be ours. */
+/** Optional, but a present value must be ours. */
 function isExtra(extra: unknown, { extra: ours, extraToo }: OfferTerms): boolean {
   if (extra === undefined) return true;
   if (!isObject(extra) || Object.keys(ours).some((key) => extra[key] !== ours[key])) return false;

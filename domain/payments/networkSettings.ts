@@ -1,4 +1,4 @@
-/** A network on which wallets pay, as the operator configured it. */
+/** Payment network, as the operator configured it. */
 import type { WalletFamily } from '../wallets.ts';
 
 export interface PaymentNetworkSettings {
@@ -7,20 +7,20 @@ export interface PaymentNetworkSettings {
   family: WalletFamily;
   /** The token's contract, or its mint. */
   asset: string;
-  /** Name and version of the token's EIP-712 domain; told to the client in `extra`. */
+  /** Name and version of the token's EIP-712 domain, sent in `extra`. */
   assetName: string;
   assetVersion: string;
-  /** Who receives the payments. */
+  /** Recipient of the payments. */
   payTo: string;
   /** At least one; a receipt counts when they agree on it. */
   rpcUrls: readonly string[];
   /** Blocks (evm), or slots (Solana), on top of the one that the payment is in. */
   confirmations: number;
-  /** Undefined: this service settles by itself, and pays the fee with the key below. */
+  /** Undefined: this service settles, and pays the fee with the key below. */
   facilitatorUrl: string | undefined;
-  /** Environment variable with the private key of who pays the network's fee. */
+  /** Environment variable with the private key of the fee payer. */
   feePayerKeyEnv: string | undefined;
-  /** In the network's own coin: what the key above may spend in a day on payments that end without a credit. */
+  /** Budget of that key per day, in the network's own coin, for payments that end without a credit. */
   feeBudgetPerDay: number;
   allowPrivateNetwork: boolean;
 }

@@ -4,7 +4,7 @@ import { isObject, type PaymentEnvelope, type PaymentRefusal } from './envelope.
 
 export type EnvelopeResult = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: PaymentRefusal };
 
-/** `topUpUrl`: our own address, which a payment that names a resource must name. */
+/** `topUpUrl`: our address; a payment with a resource must name it. */
 export function readEnvelope(header: string, topUpUrl: string): EnvelopeResult {
   const reading = readHeaderJson(header);
   if (!reading.ok) return malformed(`the payment header ${reading.problem}`);
@@ -51,7 +51,7 @@ function readSecond(content: Readonly<Record<string, unknown>>, common: Common, 
   return { ok: true, envelope: { ...common, scheme, network, accepted, resourceUrl: named } };
 }
 
-/** Compared after parsing: a prefix of text is no origin ("https://api.example@evil.test"). */
+/** Compared after parsing, since a text prefix is no origin ("https://api.example@evil.test"). */
 function isSamePlace(named: string, ours: string): boolean {
   if (!URL.canParse(named)) return false;
   const [theirs, own] = [new URL(named), new URL(ours)];

@@ -1,4 +1,4 @@
-/** The books of top-ups held against what the chains say was paid, both ways. */
+/** Compares the top-ups of the ledger with the payments on the chains, in both directions. */
 import type { TopUpState } from './topUp.ts';
 
 export interface ChainPayment {
@@ -12,14 +12,14 @@ export interface ChainPayment {
 export interface BookedPayment extends Omit<ChainPayment, 'transaction' | 'amount'> {
   state: TopUpState;
   transaction: string | undefined;
-  /** What was credited, in smallest units; undefined: nothing was. */
+  /** Credited amount in smallest units; undefined: none. */
   creditedUnits: string | undefined;
 }
 
 type DifferenceKind =
-  /** Paid on the chain, and not on the books. */
+  /** Paid on the chain, unknown here. */
   | 'not booked'
-  /** Paid on the chain; on the books it ended without a credit. */
+  /** Paid on the chain; ended here without a credit. */
   | 'not credited'
   /** Credited by another amount, or for another transaction, than the chain has. */
   | 'credited otherwise'
@@ -35,7 +35,7 @@ export interface Difference {
   creditedUnits: string | undefined;
 }
 
-/** `booked`: what the books say of this payment. Undefined: they agree, or it is on its way to its credit. */
+/** `booked`: this payment in the ledger. Undefined: both agree, or it is about to be credited. */
 export function compareWithBooks(paid: ChainPayment, booked: BookedPayment | undefined): Difference | undefined {
   const { paymentId, network, transaction, amount: paidUnits } = paid;
   const creditedUnits = booked?.creditedUnits;
@@ -55,7 +55,7 @@ export function compareWithBooks(paid: ChainPayment, booked: BookedPayment | und
   }
 }
 
-/** `booked`: credited payments; `paidIds`: all that the chains have of that time, and of some time before. */
+/** `booked`: credited payments; `paidIds`: all payments on the chains of that time, and of some time before. */
 export function creditedWithoutPayment(booked: readonly BookedPayment[], paidIds: ReadonlySet<string>): Difference[] {
   return booked
     .filter(({ state, paymentId }) => state === 'credited' && !paidIds.has(paymentId))

@@ -1,23 +1,23 @@
-/** The states of a top-up and the moves between them, and what a payment is worth. */
+/** States of a top-up, their transitions, and the value of a payment. */
 import type { Nano } from '../money.ts';
 import type { SignedPayment } from './signedPayment.ts';
 
 const TOP_UP_STATES = [
-  /** Written down; nothing was handed in, or its transaction was dropped and it is handed in again. */
+  /** Recorded; not submitted, or its transaction was dropped and it is submitted again. */
   'recorded',
-  /** It is being handed in, or was when its worker died: from here on it may be on its way to the chain. */
+  /** Being submitted, or was when its worker died: from here on it may be on its way to the chain. */
   'settling',
-  /** Handed in, or seen on the chain. */
+  /** Submitted, or seen on the chain. */
   'sent',
-  /** Perhaps handed in: the answer was lost. */
+  /** Perhaps submitted: the answer was lost. */
   'unknown',
-  /** Certainly not handed in, and not on the chain: its payer may present it again while it is valid. */
+  /** Certainly not submitted, and not on the chain: its payer may present it again while it is valid. */
   'refused',
-  /** The chain has it and so have the books. Final. */
+  /** On the chain and credited. Final. */
   'credited',
   /** Not on the chain, and too late to come there. Final, unless its payer presents it again and the chain has it after all. */
   'failed',
-  /** The chain used it up, but what it promised did not happen: for the operator to look at. Final. */
+  /** The chain used it, but the promised transfer did not happen: for an operator. Final. */
   'wrong',
 ] as const;
 export type TopUpState = (typeof TOP_UP_STATES)[number];
@@ -30,7 +30,7 @@ const NEXT: Record<TopUpState, readonly TopUpState[]> = {
   settling: ['sent', 'unknown', 'refused', ...FINAL_TOP_UP_STATES],
   sent: ['recorded', ...FINAL_TOP_UP_STATES],
   unknown: ['recorded', 'sent', ...FINAL_TOP_UP_STATES],
-  // The one way back, and only a payer who presents the payment again takes it: nothing is out there.
+  // Only way back, when the payer presents the payment again: nothing is in transit.
   refused: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
   credited: [],
   failed: [],
@@ -46,25 +46,25 @@ export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
   return NEXT[state].length === 0;
 }
 
-/** How often one payment is handed in at most: again only after a certain refusal, or when its transaction was dropped. */
+/** Most submissions of one payment: again only after a certain refusal, or when its transaction was dropped. */
 export const MAX_SETTLEMENTS = 20;
 
-/** Whether it may be handed in again because its transaction was dropped. */
+/** Whether it may be submitted again because its transaction was dropped. */
 export function canReopen({ state, settlements }: { state: TopUpState; settlements: number }): boolean {
   return settlements < MAX_SETTLEMENTS && NEXT[state].includes('recorded');
 }
 
-/** Payments of one payer that may wait for their end at the same time; beyond it another one is refused. */
+/** Open payments of one payer; further ones are refused. */
 export const MAX_OPEN_TOP_UPS = 5;
-/** Payments of one payer in a day that cost a fee and moved nothing; beyond it another one is refused. */
+/** Payments of one payer per day that cost a fee without a credit; further ones are refused. */
 export const MAX_COSTLY_FAILURES = 3;
 
-/** How far ahead a payment may end. Its offer says 300 seconds. */
+/** Latest end of a payment. Offers have 300 seconds. */
 export const MAX_WINDOW_SECONDS = 3_600;
 /** A blockhash of Solana lives for about 90 seconds. */
 const BLOCKHASH_SECONDS = 180;
 
-/** When the payment's own window is over, in Unix ms. */
+/** End of the payment's own window, in Unix ms. */
 export function endOfWindowMs({ validBefore, readAt = '0' }: Pick<SignedPayment, 'validBefore' | 'readAt'>): number {
   return (validBefore === undefined ? Number(readAt) + BLOCKHASH_SECONDS : Number(validBefore)) * 1_000;
 }
@@ -74,21 +74,21 @@ const MAX_REFUSED_PAUSE_MS = 3_600_000;
 const PAUSE_AFTER_WINDOW_MS = 60_000;
 
 /**
- * How long a refused payment waits for its payer before look `look` (from 0) at the chain. Nothing is on its way, unless
- * the refusal was a lie: the pauses double until the window ends, and then leave the chain time to confirm that it has.
+ * Wait of a refused payment for its payer before poll `look` (from 0) of the chain. Nothing is in transit, unless the
+ * refusal was wrong: the pauses double until the window ends, and then leave the chain time to confirm that.
  */
 export function pauseOfRefusedMs(look: number, leftMs: number): number {
   if (leftMs <= 0) return PAUSE_AFTER_WINDOW_MS;
   return Math.min(FIRST_REFUSED_PAUSE_MS * 2 ** look, MAX_REFUSED_PAUSE_MS, leftMs + 1_000);
 }
 
-/** What a wallet is advised to pay. */
+/** Suggested amount for wallets. */
 export const SUGGESTED_TOP_UP_USD = 10;
 
 /** A token with more decimals than the ledger would not be credited exactly. */
 const MAX_DECIMALS = 9;
 
-/** What so many smallest units of a dollar token are in the ledger: exact. Throws RangeError for more than nine decimals. */
+/** Exact ledger amount of smallest units of a dollar token. Throws RangeError for more than nine decimals. */
 export function nanoOfUnits(units: string, decimals: number): Nano {
   if (!Number.isInteger(decimals) || decimals < 0 || decimals > MAX_DECIMALS) {
     throw new RangeError(`a token of ${decimals} decimals cannot be credited exactly`);

@@ -1,18 +1,18 @@
-/** How much a top-up may be: in smallest units of a token that is a dollar. */
+/** Allowed amounts of a top-up, in smallest units of a dollar token. */
 import type { PaymentRefusal } from './envelope.ts';
 
 export const MIN_TOP_UP_USD = 5;
 const MAX_TOP_UP_USD = 10_000;
 
-/** As many digits as 2^256 has. */
+/** Number of digits of 2^256. */
 const CANONICAL = /^(0|[1-9][0-9]{0,77})$/;
 
-/** A whole number as chains write it: decimal, without sign, exponent or leading zeros; undefined for anything else. */
+/** Integer as chains write it: decimal, without sign, exponent or leading zeros; undefined for anything else. */
 export function readUnits(value: unknown): bigint | undefined {
   return typeof value === 'string' && CANONICAL.test(value) ? BigInt(value) : undefined;
 }
 
-/** Undefined: it is an amount that a top-up may have. */
+/** Undefined: an allowed amount. */
 export function refuseAmount(value: unknown, decimals: number): PaymentRefusal | undefined {
   const units = readUnits(value);
   if (units === undefined) {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Of sources that were never built. */
+/** Value for sources that were never built. */
 export const UNBUILT = '00000000.000000';
 
 /** Written by the build; the second place is for sources that run uncompiled, as tests do. */

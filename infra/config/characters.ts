@@ -9,7 +9,7 @@ import { type CharacterEntry, charactersFile } from './schema/characters.ts';
 
 const SHIPPED_FILE = fileURLToPath(new URL('./builtInCharacters.json', import.meta.url));
 
-/** When an entry does not say: the day of the first release. */
+/** Default date: the day of the first release. */
 const DEFAULT_TIME = '2026-01-01T00:00:00Z';
 
 /** Throws ConfigError, whose message names the file, the path in it, what was found and what is allowed. */
@@ -26,13 +26,13 @@ export function readCharacters(named: string | undefined, catalogue: Catalogue):
 
 const CAUSE = 'catalogue.charactersFile names the file of characters';
 
-/** What a schema cannot say: slugs and ids of their own, and models that exist and can speak. */
+/** Checks beyond the schema: unique slugs and ids, and models that exist and are text models. */
 function crossCheck(characters: readonly Character[], { byId }: Catalogue): string[] {
   const first = new Map<string, number>();
   return characters.flatMap((character, index) => {
     const problems: string[] = [];
     for (const key of ['slug', 'id'] as const) {
-      // An id takes the place of a slug in a path, so neither may be another's of the other kind.
+      // An id can stand for a slug in a path, so neither may equal another's.
       const earlier = first.get(character[key]);
       if (earlier === undefined) first.set(character[key], index);
       else {
@@ -63,7 +63,7 @@ function toCharacter(entry: CharacterEntry): Character {
   };
 }
 
-/** A UUID (version 8) that is always the same for a slug. */
+/** UUID (version 8) derived from a slug. */
 function idOf(slug: string): string {
   const hex = createHash('sha256').update(`farebox character ${slug}`).digest('hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);

@@ -1,4 +1,4 @@
-/** The payment networks held against themselves: nothing starts with money on its way to nowhere. */
+/** Checks the payment networks against each other, so that no payment can go to a wrong place. */
 import { isIP } from 'node:net';
 import { isAddress } from 'viem/utils';
 import { bytesOfBase58 } from '../../domain/base58.ts';
@@ -16,7 +16,7 @@ export function checkPayments(entries: readonly PaymentEntry[]): string[] {
   return [...checkEntries(entries), ...checkMix(entries)];
 }
 
-/** What is paid on a test network is worth nothing, and buys what real money buys beside it. */
+/** Money of a test network is worthless, and would buy the same as real money. */
 function checkMix(entries: readonly PaymentEntry[]): string[] {
   const real = entries.find(({ network }) => familyOf(network) !== undefined && !isTestNetwork(network));
   const place = entries.findIndex(({ network }) => isTestNetwork(network));
@@ -80,7 +80,7 @@ function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   const unfit = urls.flatMap((url, place) => checkKey(url, entry.rpcUrls?.[place], at('rpcUrls', place)));
   if (unfit.length > 0) return unfit;
   const normal = urls.map((url) => new URL(url).href);
-  // Two entries for one node would let it agree with itself.
+  // With two entries for one node it would confirm itself.
   return normal.flatMap((url, place) =>
     normal.indexOf(url) === place
       ? []

@@ -41,7 +41,7 @@ export interface Config extends ConfiguredProviders {
   dataFolder: string;
   /** Without a slash at the end; download links and callbacks are built from it. */
   publicUrl: string;
-  /** Whether services outside can be expected to reach that address. */
+  /** Whether outside services can reach that address. */
   isPublic: boolean;
   logLevel: CompleteEnvironment['LOG_LEVEL'];
   otlpEndpoint?: string;
@@ -51,14 +51,14 @@ export interface Config extends ConfiguredProviders {
   temporal: { address: string; namespace: string };
   ffmpegPath: string;
   ffprobePath: string;
-  /** Undefined: no speech on this machine. */
+  /** Undefined: no speech synthesis on this machine. */
   espeakPath?: string;
-  /** Undefined: nothing is transcribed on this machine. */
+  /** Undefined: no transcription on this machine. */
   recogniser?: { path: string; model: string };
   workerQueues: TaskQueue[];
-  /** Steps that a worker process runs at the same time, where it is not left to workers/queues.ts. */
+  /** Concurrent steps of a worker process, where workers/queues.ts does not decide. */
   workerSlots: Partial<Record<TaskQueue, number>>;
-  /** For an API process that is told to stop. */
+  /** Time for an API process that is told to stop. */
   drainSeconds: number;
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
@@ -67,13 +67,13 @@ export interface Config extends ConfiguredProviders {
   /** Arms a failpoint; set by the kill tests only. */
   testPoint?: string;
   buildId: string;
-  /** `systemPrompt`: what every chat model is told first, unless the client declines. */
+  /** `systemPrompt`: first message for every chat model, unless the client declines. */
   brand: { name: string; aliases: string[]; systemPrompt: string };
-  /** Where an Ollama is looked for at the start; undefined: nowhere. */
+  /** Address of an Ollama to look for at the start; undefined: none. */
   ollamaAddress?: string;
-  /** Everything that is listed; what cannot be called now is offline. */
+  /** All listed models; those that cannot be called now are offline. */
   models: readonly Model[];
-  /** The same, with all names that they answer to. */
+  /** The same, with all their aliases. */
   modelCatalogue: Catalogue;
   characters: readonly Character[];
   fetch: { allowPrivateHosts: string[] };
@@ -81,7 +81,7 @@ export interface Config extends ConfiguredProviders {
   images: ConfigurationFile['images'];
   jobs: { deadlineMinutes: number; pollFirstMs: number; pollLongestMs: number };
   limits: ConfigurationFile['limits'];
-  /** Of what is sold without a model. */
+  /** Prices of products without a model. */
   prices: Record<keyof ConfigurationFile['prices'], Price>;
   catalogue: ConfigurationFile['catalogue'];
   rpc: ConfigurationFile['rpc'];
@@ -196,7 +196,7 @@ function ollamaOf({ OLLAMA_HOST }: CompleteEnvironment): string | undefined {
   return OLLAMA_HOST === undefined ? DEFAULT_OLLAMA : ollamaAddress(OLLAMA_HOST);
 }
 
-/** An entry of the operator's with the name of the built-in one is the operator's alone: nothing is added to it. */
+/** An operator's entry with the name of the built-in one replaces it completely. */
 function isOllamaSought({ OLLAMA_HOST }: CompleteEnvironment, file: ConfigurationFile): boolean {
   const { find = OLLAMA_HOST !== undefined } = file.ollama;
   return find && !Object.hasOwn(file.providers, OLLAMA_PROVIDER);
@@ -213,7 +213,7 @@ function publicUrl(environment: CompleteEnvironment): string {
   return `http://${host}:${environment.PORT}`;
 }
 
-/** An address that was made up from where we listen is not known outside. */
+/** An address derived from the listening socket is not known outside. */
 function isPublic({ FAREBOX_PUBLIC_URL }: CompleteEnvironment): boolean {
   if (FAREBOX_PUBLIC_URL === undefined) return false;
   const { protocol, hostname } = new URL(FAREBOX_PUBLIC_URL);

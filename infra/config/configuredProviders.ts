@@ -3,7 +3,7 @@ import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { DEFAULT_OLLAMA } from './ollamaAddress.ts';
 import type { ConfigurableKinds } from './schema/primitives.ts';
 
-/** The entry that the models of an Ollama have which was found by itself; models of the file may name it too. */
+/** Entry of the models of an automatically found Ollama; models of the file may use it too. */
 export const OLLAMA_PROVIDER = 'ollama';
 
 /** Adds the entries that need no configuration; an entry of the same name in the file replaces one. */

@@ -1,4 +1,4 @@
-/** What a schema cannot say: names that must exist, ids that must differ, parts that must fit together. */
+/** Checks beyond the schema: names that must exist, ids that must differ, parts that must fit together. */
 
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import { providersOf } from '../../domain/modelAccess.ts';
@@ -67,7 +67,10 @@ function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly st
     );
 }
 
-/** Lines of the form `path: found …, allowed: …`: an alias is nobody's id and nobody else's alias; a replacement exists. */
+/**
+ * Lines of the form `path: found …, allowed: …`: an alias is neither an id nor another model's alias; a replacement
+ * exists.
+ */
 function checkNames(entries: readonly ModelEntry[]): string[] {
   const ids = new Set([...BUILT_IN_MODELS, ...entries].map((model) => model.id));
   const owners = new Map<string, number>();

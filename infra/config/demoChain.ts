@@ -1,4 +1,4 @@
-/** The chains of a demonstration, added to those of the operator's file. */
+/** Adds the chains of a demonstration to those of the operator's file. */
 import { ConfigError } from './problems.ts';
 import { checkConfiguration, parseJson, readText } from './readFile.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -32,8 +32,8 @@ export function withDemoChain(
 }
 
 /**
- * Why the demonstration's chain cannot stand beside the operator's file: it names that chain already, and one of the two
- * would never be asked, or it takes real payments.
+ * Reasons why the demonstration's chain conflicts with the operator's file: the file has that chain already, and one of
+ * the two would never be asked, or it takes real payments.
  */
 export function demoChainClashes(
   { x402, rpc }: { x402: { networks: readonly { network: string }[] }; rpc: ConfigurationFile['rpc'] },

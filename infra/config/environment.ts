@@ -29,7 +29,7 @@ function isSlotCount(value: string): boolean {
   return /^[1-9]\d{0,3}$/.test(value);
 }
 
-/** How many steps of a queue one worker process runs at the same time. */
+/** Concurrent steps of a queue in one worker process. */
 const slots = z.string().refine(isSlotCount, 'a count from 1 to 9999').transform(Number).exactOptional();
 
 const http = urlOf('http:', 'https:');
@@ -59,7 +59,7 @@ const variables = z.object({
     .string()
     .regex(/^[\x21-\x7e]{16,200}$/, '16 to 200 printable ASCII characters without blanks')
     .exactOptional(),
-  /** Time that an API process has to finish what is in flight when it is told to stop. */
+  /** Time that an API process has to finish its requests when it is told to stop. */
   FAREBOX_DRAIN_SECONDS: z
     .string()
     .refine((value) => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= 3_600, 'seconds from 1 to 3600')
@@ -86,15 +86,15 @@ const variables = z.object({
   TEMPORAL_NAMESPACE: z.string().max(200).default('default'),
   FFMPEG_PATH: z.string().default('ffmpeg'),
   FFPROBE_PATH: z.string().default('ffprobe'),
-  /** The speech synthesiser espeak-ng. Unset, models that speak with it are offline: it is no part that all need. */
+  /** Path of the speech synthesiser espeak-ng. Unset: models that speak with it are offline. */
   ESPEAK_PATH: z.string().exactOptional(),
-  /** The speech recogniser pocketsphinx_batch. Unset, models that hear with it are offline. */
+  /** Path of the speech recogniser pocketsphinx_batch. Unset: models that use it are offline. */
   POCKETSPHINX_PATH: z.string().exactOptional(),
-  /** The folder of its English model: where Debian's package puts it, unless told. */
+  /** Folder of its English model; default: that of Debian's package. */
   POCKETSPHINX_MODEL: z.string().default('/usr/share/pocketsphinx/model/en-us'),
   /** The local EVM chain of `npm start -- --with-demo-chain`; no process of the service runs it. */
   ANVIL_PATH: z.string().exactOptional(),
-  /** Where an Ollama is looked for at the start, as Ollama itself reads it; `npm start` sets 127.0.0.1:11434. */
+  /** Address of an Ollama to look for at the start, in the form of OLLAMA_HOST; `npm start` sets 127.0.0.1:11434. */
   OLLAMA_HOST: z.string().max(2048).exactOptional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: http.exactOptional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -140,7 +140,7 @@ export function dataFolderPath(): string {
   return path.resolve(process.env.FAREBOX_DATA?.trim() || DEFAULT_DATA_FOLDER);
 }
 
-/** The configuration file in the working folder, which is read where no variable names another one. */
+/** Configuration file in the working folder, used when no variable names another. */
 export const DEFAULT_CONFIG_FILE = 'farebox.config.json';
 
 /**

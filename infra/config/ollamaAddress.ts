@@ -1,10 +1,10 @@
-/** Where an Ollama listens, in the words of its own variable: this file reads OLLAMA_HOST as Ollama's programs read it. */
+/** Parses OLLAMA_HOST as Ollama's programs do. */
 import { isIP } from 'node:net';
 
 const PORT = '11434';
 export const DEFAULT_OLLAMA = `http://127.0.0.1:${PORT}`;
 
-/** Its hosted service wants an account and money: nothing there is found by itself. */
+/** The hosted service needs an account: it is never used automatically. */
 const HOSTED = '.ollama.com';
 
 /**

@@ -1,4 +1,4 @@
-/** The environment of the operator's command line: variables first, then what a running `npm start` wrote down. */
+/** Environment of the operator's command line: variables first, then the file of a running `npm start`. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -46,7 +46,7 @@ export function readOperatorEnvironment(source: NodeJS.ProcessEnv = processEnvir
     S3_ACCESS_KEY_ID: dev.s3.accessKeyId,
     S3_SECRET_ACCESS_KEY: dev.s3.secretAccessKey,
   };
-  // A variable of the operator's comes first, in either way of giving it.
+  // A variable of the operator has precedence, in either form.
   const unset = Object.entries(written).filter(([name]) => !source[`${name}_FILE`]?.trim());
   const found = readEnvironment({ ...Object.fromEntries(unset), ...definedOnly(source) });
   return { ...found, demoAccountId: dev.accountId };

@@ -1,4 +1,4 @@
-/** The keys of payment networks, which pay fees or open nodes: named in the file, held by the environment. */
+/** Keys of payment networks, for fees and nodes: named in the file, held in the environment. */
 import { bytesOfBase58 } from '../../domain/base58.ts';
 import { familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import type { PaymentEntry } from './checkPayments.ts';

@@ -1,7 +1,7 @@
-/** Turns what zod found into lines of the form `path: found …, allowed: …`, without ever printing a secret. */
+/** Converts findings of zod to lines of the form `path: found …, allowed: …`, without printing a secret. */
 import type { z } from 'zod';
 
-/** Thrown when the environment or the configuration file cannot be used: nothing may start. */
+/** Thrown when the environment or the configuration file cannot be used. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -17,7 +17,7 @@ type Path = readonly PropertyKey[];
 
 const MAX_PROBLEMS = 20;
 const MAX_FOUND = 80;
-/** Many services of chain nodes want their key in the path. */
+/** Many node services take their key in the path. */
 const NODE_URLS: ReadonlySet<PropertyKey> = new Set(['endpoints', 'rpcUrl', 'rpcUrls']);
 const SECRET_KEY = /key|secret|token|password|credential|_URL$/i;
 
@@ -32,7 +32,7 @@ export function problemLine(path: Path, found: string, allowed: string): string 
   return `${pathText(path)}: found ${found}, allowed: ${allowed}`;
 }
 
-/** `models[0].spec["a key"]`, as a person would write it. */
+/** Path in the form `models[0].spec["a key"]`. */
 function pathText(path: Path): string {
   let written = '';
   for (const step of path) {

@@ -33,7 +33,7 @@ export function checkConfiguration(kinds: ConfigurableKinds, content: unknown, w
 
 const MEANING = 'FAREBOX_CONFIG names the configuration file';
 
-/** The text of a file; undefined when it is not there and need not be. `meaning` says who named one that must be there. */
+/** Text of a file; undefined when an optional one does not exist. `meaning`: origin of the name of a required file. */
 export function readText(file: string, meaning: string | undefined): string | undefined {
   try {
     if (statSync(file).size > MAX_FILE_BYTES) throw new ConfigError(file, ['larger than 16 MiB']);
@@ -50,7 +50,7 @@ export function parseJson(content: string, file: string): unknown {
   try {
     return JSON.parse(content);
   } catch (error) {
-    // Node's own message quotes the file, which may hold what must not reach a log: only the place is kept.
+    // Node's message quotes the file, which may hold secrets: only the position is kept.
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
     const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
     const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;

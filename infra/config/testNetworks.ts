@@ -1,4 +1,4 @@
-/** The networks whose tokens are worth nothing: a payment there may count before anything is built on top of it. */
+/** Networks with worthless tokens: a payment there may count before further blocks. */
 
 const SOLANA = ['solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', 'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z'];
 

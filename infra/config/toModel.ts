@@ -1,4 +1,4 @@
-/** An entry of the configuration file in the words of the catalogue. */
+/** Converts an entry of the configuration file to a model of the catalogue. */
 import {
   DEFAULT_CREATED,
   type DurationTier,
@@ -78,7 +78,7 @@ function baseOf(entry: ModelEntry): ModelBase {
   };
 }
 
-/** The members of `spec` that all types share; what is left describes the type. */
+/** Members of `spec` that all types share; the others describe the type. */
 const SHARED = [
   'name',
   'description',

@@ -1,4 +1,4 @@
-/** Models that were found at the start, beside those of the configuration, which win. */
+/** Adds models that were found at the start; those of the configuration have precedence. */
 import { type Catalogue, createCatalogue } from '../../domain/catalogue/catalogue.ts';
 import type { Model } from '../../domain/catalogue/model.ts';
 import { modelNamed } from '../../domain/catalogue/resolveModel.ts';
@@ -7,7 +7,7 @@ import { modelId } from './schema/primitives.ts';
 
 export interface FoundModelsResult {
   config: Config;
-  /** Those that were added. */
+  /** Added models. */
   added: readonly Model[];
 }
 
@@ -28,7 +28,7 @@ export function withFoundModels(config: Config, found: readonly Model[]): FoundM
 }
 
 function isFree(catalogue: Catalogue, name: string, type: Model['type']): boolean {
-  // By a time before all removals: the name of a model that is gone is not free either.
+  // As of a time before all removals: names of removed models stay reserved.
   return modelNamed(catalogue, { name, type, now: '' }) === undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The payment networks as the rest of the service reads them: one shape for every way of writing them in the file. */
+/** Payment networks in one shape, whatever form the file uses. */
 import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import { DEFAULT_NETWORKS, familyOf, type WalletFamily } from '../../domain/wallets.ts';
 import type { ConfigurationFile } from './schema/file.ts';
@@ -10,7 +10,7 @@ export interface X402Settings {
   signInDomains: readonly string[];
   /** CAIP-2 networks on which wallets sign in. */
   signInNetworks: readonly string[];
-  /** Empty: nobody can pay; the routes of payments answer 503. */
+  /** Empty: no payments; the payment routes answer 503. */
   networks: readonly PaymentNetworkSettings[];
 }
 
@@ -26,18 +26,18 @@ const FAMILY_DEFAULTS: Record<WalletFamily, NetworkDefaults> = {
   solana: { confirmations: 32, feeBudgetPerDay: 0.2 },
 };
 
-/** Networks whose blocks were taken back deeper than those of others, or whose coin is worth much less. */
+/** Networks with deeper reorganisations than others, or with a much cheaper coin. */
 const NETWORK_DEFAULTS: Readonly<Record<string, Partial<NetworkDefaults>>> = {
   'eip155:1': { feeBudgetPerDay: 0.2 },
   'eip155:56': { confirmations: 20 },
-  // 157 blocks were replaced at once in February 2023.
+  // A reorganisation replaced 157 blocks in February 2023.
   'eip155:137': { confirmations: 192, feeBudgetPerDay: 50 },
   'eip155:43114': { feeBudgetPerDay: 5 },
 };
 
 type ReadSecret = (name: string) => string | undefined;
 
-/** Expects a file that was checked (crossCheck.ts). */
+/** Expects a checked file (crossCheck.ts). */
 export function x402Settings(file: ConfigurationFile['x402'], publicUrl: string, secret: ReadSecret): X402Settings {
   const networks = networksOf(file, secret);
   const named = file.signIn?.domains ?? [];
@@ -66,12 +66,12 @@ function nodesOf({ rpcUrl, rpcUrls }: Entry): NonNullable<Entry['rpcUrls']> {
   return rpcUrls ?? (rpcUrl === undefined ? [] : [rpcUrl]);
 }
 
-/** An address of this very machine, written as such, leaves nothing to be allowed: it can be no other. */
+/** An explicit address of this machine needs no permission: it cannot be another. */
 export function isOnThisMachine(url: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
 }
 
-/** Whether its services may be on a private network. */
+/** Whether its services may have private addresses. */
 export function reachesPrivate(entry: Entry): boolean {
   const { allowPrivateNetwork, facilitatorUrl } = entry;
   const urls = [...rpcUrlsOf(entry), ...(facilitatorUrl === undefined ? [] : [facilitatorUrl])];

@@ -1,4 +1,4 @@
-/** Bodies of strangers, a piece at a time: an encoding that nobody asked for is undone, and one that comes too slowly is cut. */
+/** Reads foreign bodies piece by piece: decodes an unrequested encoding, and cuts a slow body. */
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -24,7 +24,7 @@ export function plainBody(
   return decodedBody(paced(body, signal), { encoding, maxEncodedBytes });
 }
 
-/** The reader's cap counts decoded bytes. */
+/** The limit of the reader counts decoded bytes. */
 export function decodedBody(
   body: AsyncIterable<Buffer>,
   options: { encoding: string; maxEncodedBytes: number },
@@ -32,14 +32,14 @@ export function decodedBody(
   if (options.encoding === 'identity' || options.encoding === '') return body;
   const decoder = DECODERS[options.encoding]?.();
   if (decoder === undefined) throw new Error('content encoding not known');
-  // It may fail before anybody reads from it; whoever reads then hears of it all the same.
+  // It may fail before it is read; the reader gets the error all the same.
   decoder.on('error', () => undefined);
   return Readable.from(capped(body, options.maxEncodedBytes), { objectMode: false })
     .on('error', (error) => (decoder as unknown as Readable).destroy(error))
     .pipe(decoder) as unknown as AsyncIterable<Buffer>;
 }
 
-/** An encoded body that decodes to nothing must end too. */
+/** An encoded body that decodes to nothing must end as well. */
 async function* capped(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let received = 0;
   for await (const chunk of body) {

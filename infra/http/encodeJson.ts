@@ -1,7 +1,10 @@
-/** JSON of a request to a service, in turns where it is large: 35 MB take a third of a second (bench `stalls`). */
+/**
+ * Serialises JSON for a service, in turns of the event loop when it is large: 35 MB take a third of a second (bench
+ * `stalls`).
+ */
 import { createTurnLimit, type TurnLimit } from '../turnLimit.ts';
 
-/** Below it JSON.stringify takes a millisecond or two, whatever is in the strings. */
+/** Up to this size JSON.stringify takes at most two milliseconds, whatever is in the strings. */
 const QUICK_LETTERS = 128 * 1024;
 
 /** The same text as of JSON.stringify; a large one in the UTF-8 that is sent. */
@@ -86,7 +89,7 @@ function* piecesOfText(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; ) {
     const end = at + QUICK_LETTERS;
-    // The halves of a character stay together: one alone is written as an escape.
+    // Surrogate pairs stay together: a single half is written as an escape.
     const cut = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
     yield JSON.stringify(text.slice(at, cut)).slice(1, -1);
     at = cut;

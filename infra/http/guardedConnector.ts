@@ -1,6 +1,6 @@
 /**
- * The socket maker of all outbound HTTP: it resolves the name once, checks every answer, and connects to an address that
- * it checked. It sits at connect, where literals, names and redirects all pass (a `lookup` hook never sees literals).
+ * Connector of all outbound HTTP: it resolves the name once, checks every address, and connects to a checked one. It
+ * sits at connect, where literals, names and redirects all pass (a `lookup` hook never sees literals).
  */
 import { isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
@@ -12,13 +12,13 @@ export interface GuardOptions {
   /** True for hosts on private networks that the operator named; `port` is the effective one. */
   isTrustedHost: (hostname: string, port: number) => boolean;
   connectTimeoutMs: number;
-  /** Instead of the DNS, for tests. */
+  /** Replaces the DNS in tests. */
   resolve?: ResolveHost;
   /** Further certificate authorities in PEM. */
   certificateAuthorities?: string | undefined;
 }
 
-/** To the address that the operator's configuration names, which may allow itself to be on a private network. */
+/** Connects to an address of the operator's configuration, which may allow private networks. */
 export interface OperatorAddress {
   allowPrivateNetwork?: boolean | undefined;
   resolve?: ResolveHost;
@@ -36,7 +36,7 @@ export function operatorConnector(
   });
 }
 
-/** Raised for everything before the connection stands: no byte of a request has left. */
+/** Error before the connection is established: no byte of a request was sent. */
 export class ConnectFailure extends Error {}
 
 export function guardedConnector(options: GuardOptions): buildConnector.connector {

@@ -1,6 +1,6 @@
 /**
- * Downloads from a URL that a user or a provider named (FETCH-1 to FETCH-6). The caller learns one sentence for every
- * failure; the reason is for the log.
+ * Downloads from a URL of a user or a provider (FETCH-1 to FETCH-6). The caller gets one message for every failure; the
+ * reason is for the log.
  */
 import type { Dispatcher } from 'undici';
 import { FareboxError } from '../../domain/errors.ts';
@@ -12,12 +12,12 @@ import { TargetRefused } from './targetUrl.ts';
 export type { GuardedFetchOptions } from './guardedGet.ts';
 
 interface DownloadTarget {
-  /** A file that does not exist yet; it exists afterwards only when all of it arrived. */
+  /** Path of a new file, which exists afterwards only when all of it arrived. */
   path: string;
   maxBytes: number;
   timeoutMs: number;
   signal?: AbortSignal;
-  /** Told of each piece before it is written. A FareboxError that it throws ends the download and is thrown. */
+  /** Called with each piece before it is written. A FareboxError that it throws ends the download and is thrown. */
   noteBytes?: ((bytes: number) => void) | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface GuardedFetch {
   download(url: string, target: DownloadTarget): Promise<Download>;
 }
 
-/** Everything that a foreign host learns about us. */
+/** All that a foreign host learns about this service. */
 const HEADERS = { 'user-agent': 'Farebox', accept: '*/*', 'accept-encoding': 'identity' };
 
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
@@ -83,7 +83,7 @@ export function isRefusedTarget(error: unknown): boolean {
   return error instanceof TargetRefused || (error instanceof Error && isRefusedTarget(error.cause));
 }
 
-/** A full or broken disk of ours is not the fault of the URL. */
+/** A full or broken local disk is not the fault of the URL. */
 function isOurDisk(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EEXIST', 'ENOENT'].includes(String(code));

@@ -1,6 +1,6 @@
 /**
- * Core of every request to a URL that a user or a provider named (FETCH-1 to FETCH-6): one GET with fixed headers, over
- * a connection of its own to a checked address, redirects followed by hand and checked again.
+ * Core of every request to a URL of a user or a provider (FETCH-1 to FETCH-6): one GET with fixed headers, over its own
+ * connection to a checked address; redirects are followed here and checked again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
@@ -13,24 +13,24 @@ import { unpaused } from './unpaused.ts';
 export interface GuardedFetchOptions {
   /** `host:port` pairs on private networks that users' URLs may name. */
   allowPrivateHosts: readonly string[];
-  /** Instead of the DNS, for tests. */
+  /** Replaces the DNS in tests. */
   resolve?: ResolveHost;
   certificateAuthorities?: string;
-  /** A failure is told no sooner than this after the start, plus up to as much again; 250 ms by default. */
+  /** Minimum time of a failure, plus up to as much again; 250 ms by default. */
   failureFloorMs?: number;
 }
 
 export interface GuardedGet<Result> {
-  /** Everything that a foreign host learns about us. */
+  /** All that a foreign host learns about this service. */
   headers: Readonly<Record<string, string>>;
-  /** Of the body as it comes over the wire; what is not read yet is kept up to this. */
+  /** Limit of the encoded body; unread bytes are kept up to it. */
   maxWireBytes: number;
-  /** For all hops and the body together. */
+  /** Time limit for all hops and the body together. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Asked before each hop; what it throws ends the request. */
+  /** Called before each hop; an error ends the request. */
   mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
-  /** Reads the answer that is no redirect; the connection ends with it. */
+  /** Reads the final answer; the connection ends with it. */
   receive(response: Dispatcher.ResponseData, url: URL, signal: AbortSignal): Promise<Result>;
 }
 
@@ -50,7 +50,7 @@ export function openFetchGuard(options: GuardedFetchOptions): FetchGuard {
   return { options, hosts: allowedHosts(options.allowPrivateHosts) };
 }
 
-/** Throws plain errors with the reason, for the log: what the caller may learn of it is decided above. */
+/** Throws plain errors with the reason, for the log: the callers decide what clients learn. */
 export async function guardedGet<Result>(guard: FetchGuard, url: string, get: GuardedGet<Result>): Promise<Result> {
   const deadline = AbortSignal.timeout(get.timeoutMs);
   const signal = get.signal === undefined ? deadline : AbortSignal.any([get.signal, deadline]);
@@ -99,10 +99,10 @@ export async function exchange<Result>(
     const path = `${url.pathname}${url.search}`;
     const sender = client.compose(unpaused(maxWireBytes));
     const sent = sender.request({ method, path, headers: { ...headers }, body: body ?? null, signal });
-    // The client itself hears of an abort only once it is connected.
+    // undici notices an abort only once it is connected.
     return await receive(await rejectOnAbort(sent, signal));
   } finally {
-    // Not waited for: while a connection is still being made, it would take as long as that.
+    // Not awaited: while a connection is being made, it would take as long as that.
     client.destroy().catch(() => {});
   }
 }

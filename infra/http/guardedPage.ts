@@ -1,4 +1,4 @@
-/** Reads a page that a user named into memory: the guarded GET with what a reader of pages accepts. */
+/** Reads a page of a user's URL into memory, with the headers of a page reader. */
 import type { Dispatcher } from 'undici';
 import { plainBody } from './decodedBody.ts';
 import { type FetchGuard, guardedGet } from './guardedGet.ts';
@@ -9,23 +9,23 @@ export interface FetchedPage {
   url: URL;
   status: number;
   headers: Dispatcher.ResponseData['headers'];
-  /** Of any status; decoded, and of at most `maxBytes`. */
+  /** Body of any status; decoded, at most `maxBytes`. */
   body: Buffer;
 }
 
 export interface PageGet {
-  /** Of the decoded body; a larger one is a `BodyTooLarge`. */
+  /** Limit of the decoded body; a larger one is a `BodyTooLarge`. */
   maxBytes: number;
-  /** A larger body is cut instead. */
+  /** Cuts a larger body. */
   cut?: boolean;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Told of the decoded bytes as they come; throws where there are too many. */
+  /** Accounts for decoded bytes as they come; throws when there are too many. */
   noteBytes?: ((bytes: number) => void) | undefined;
   mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
 }
 
-/** An honest name: sites that want no automated reader can say so by it, in robots.txt or at their door. */
+/** A true user agent: sites can refuse it in robots.txt or directly. */
 export const PAGE_READER_NAME = 'Farebox';
 const HEADERS = {
   'user-agent': PAGE_READER_NAME,
@@ -33,7 +33,7 @@ const HEADERS = {
   'accept-encoding': 'gzip, deflate, br',
 };
 
-/** Where a body is cut, what came faster than it was read must not lose what came before. */
+/** A cut body must not lose bytes that came faster than they were read. */
 const CUT_SLACK = 8;
 
 /** Throws plain errors with the reason, for the log. */

@@ -1,6 +1,6 @@
 /**
- * Sends one POST to a URL that a user named: over a connection of its own to a checked address, with the deadlines of a
- * download (FETCH-1 to FETCH-6). The result is a status; redirects are not followed, and the body is dropped.
+ * Sends one POST to a URL of a user: over its own connection to a checked address, with the time limits of a download
+ * (FETCH-1 to FETCH-6). The result is a status; redirects are not followed, and the body is dropped.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import {
@@ -14,23 +14,23 @@ import {
 import { parseTarget } from './targetUrl.ts';
 
 interface PostRequest {
-  /** Everything that a foreign host learns about us beside the body. */
+  /** All that a foreign host learns about this service, beside the body. */
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** From the name to the first line of the answer. */
+  /** Time from the DNS lookup to the first line of the answer. */
   timeoutMs: number;
   signal?: AbortSignal;
 }
 
 export interface GuardedPost {
   /**
-   * The status of the answer. Throws FareboxError `invalid_source`, one message for every cause, when there is none; what
-   * it was is in `internal`, for the log.
+   * Status of the answer. Throws FareboxError `invalid_source`, one message for every cause, when there is none; the
+   * cause is in `internal`, for the log.
    */
   post(url: string, posted: PostRequest): Promise<number>;
 }
 
-/** So much of an answer is taken, for as long, so that a polite receiver does not see its answer cut off. */
+/** Bytes and time for the rest of an answer, so that a receiver does not see its answer cut off. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const ANSWER_BODY_MS = 1_000;
 

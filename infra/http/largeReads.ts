@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
 const SLAB_BYTES = 1024 * 1024;
-/** With less than this left a new slab is begun. */
+/** A new slab begins when less than this is left. */
 const MIN_BYTES = 128 * 1024;
 const MAX_SPARE = 16;
 
@@ -16,7 +16,7 @@ interface Slab {
   /** Read into it, and given back of that; heads of answers never are, so that their slabs are used once. */
   used: number;
   returned: number;
-  /** Nothing more is read into it. */
+  /** No more is read into it. */
   full: boolean;
 }
 
@@ -50,7 +50,7 @@ function takeSlab(): Slab {
   return slab;
 }
 
-/** Without encryption only: what is encrypted is read by the layer that decrypts it. */
+/** Only without encryption: the TLS layer reads encrypted bytes itself. */
 export function connectForLargeReads(timeoutMs: number): buildConnector.connector {
   const usual = buildConnector({ timeout: timeoutMs });
   return (options, callback) => {

@@ -1,4 +1,6 @@
-/** Who may read metrics and the state of each part: callers on this machine, and holders of the metrics token. */
+/**
+ * Decides who may read metrics and the state of each part: callers on this machine, and holders of the metrics token.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
@@ -8,7 +10,7 @@ type Request = Pick<IncomingMessage, 'socket' | 'headers'>;
 export type MonitorAccess = (request: Request) => boolean;
 
 export interface MonitorAccessOptions {
-  /** `FAREBOX_METRICS_TOKEN`; without one no header opens anything. */
+  /** `FAREBOX_METRICS_TOKEN`; without it no header grants access. */
   token?: string | undefined;
   proxies: TrustedProxies;
 }
@@ -22,7 +24,7 @@ export function createMonitorAccess({ token, proxies }: MonitorAccessOptions): M
   };
 }
 
-/** Headers that a proxy adds. A proxy on this machine that is not trusted passes on callers from anywhere. */
+/** Headers that a proxy adds. An untrusted proxy on this machine relays callers from anywhere. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
 function isOnThisMachine(request: Request, proxies: TrustedProxies): boolean {

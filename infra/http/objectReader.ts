@@ -32,7 +32,7 @@ export interface ReadingHandler {
   destroy(): void;
 }
 
-/** Read ahead of whoever takes the body. */
+/** Bytes read ahead of the consumer. */
 const AHEAD_BYTES = 64 * 1024;
 
 export function createReadingHandler(limits: ReadingLimits): ReadingHandler {
@@ -52,7 +52,7 @@ export function createReadingHandler(limits: ReadingLimits): ReadingHandler {
         return { response: { statusCode, headers: single(told), body } };
       } catch (cause) {
         if (signal?.aborted) throw cause;
-        // The name by which the client knows that it may ask again.
+        // Error name by which the client knows that it may retry.
         throw Object.assign(new Error('the store does not answer', { cause }), { name: 'TimeoutError' });
       }
     },

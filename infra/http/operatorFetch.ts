@@ -33,7 +33,7 @@ export interface ReleaseFile {
   path: string;
   maxBytes: number;
   timeoutMs: number;
-  /** Where HTTPS_PROXY and NO_PROXY are read. */
+  /** Environment with HTTPS_PROXY and NO_PROXY. */
   environment: NodeJS.ProcessEnv;
 }
 
@@ -75,7 +75,7 @@ function metered(maxBytes: number, hash: ReturnType<typeof createHash>): Transfo
   });
 }
 
-/** fetch says only "fetch failed"; what failed is one level down. */
+/** The message of fetch is always "fetch failed"; its cause has the reason. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message || String(error.cause) : error.message;

@@ -2,7 +2,7 @@
 import { DEFAULT_CREATED, type DecisionModel } from '../model.ts';
 import { base, price } from './entry.ts';
 
-/** Online on a fresh machine, and honest about what it is. */
+/** Online on a fresh machine; its description says that it is a simulator. */
 const SIMULATOR: DecisionModel = {
   id: 'simulator-decision',
   provider: 'simulator',

@@ -7,7 +7,7 @@ interface EmbeddingRow extends Omit<EmbeddingSpec, 'pricing'> {
   id: string;
   privacy: 'private' | 'anonymized';
   in: number;
-  /** Where it is listed at another price than the input; it never accrues. */
+  /** Listed output price where it differs from the input price; it is never charged. */
   out?: number;
 }
 
@@ -40,7 +40,7 @@ const ROWS: readonly EmbeddingRow[] = [
   { id: 'text-embedding-3-small', privacy: 'anonymized', in: 0.025, supportsCustomDimensions: true },
 ];
 
-/** Online on a fresh machine: no model, and honest about it. */
+/** Online on a fresh machine; its description says that it is not a learned model. */
 const LEXICAL: EmbeddingModel = {
   id: 'local-lexical-embedding',
   provider: 'local',

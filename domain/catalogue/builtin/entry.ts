@@ -1,8 +1,8 @@
-/** What the tables of built-in models have in common. */
+/** Shared helpers of the tables of built-in models. */
 import { DEFAULT_CREATED, type ModelBase } from '../model.ts';
 import type { ByQuality, PublishedPrice, Quality } from '../specs.ts';
 
-/** The published list prices everything at the same number in both currencies. */
+/** The published list has the same number in both currencies. */
 export function price(amount: number): PublishedPrice {
   return { usd: amount, diem: amount };
 }
@@ -31,13 +31,13 @@ export type BuiltInProvider = 'openai' | 'anthropic' | 'elevenlabs' | 'fal' | 'r
 export interface Identity {
   id: string;
   provider: BuiltInProvider;
-  /** The provider's own name for it; left out: the id. */
+  /** Name at the provider; default: the id. */
   upstreamModel?: string;
   privacy: ModelBase['privacy'];
   traits?: readonly string[];
 }
 
-/** The shared members of an entry. No display names are published, so a model is shown under its id. */
+/** Shared members of an entry. No display names are published, so the name is the id. */
 export function base({ id, provider, upstreamModel = id, privacy, traits }: Identity): ModelBase {
   return {
     id,

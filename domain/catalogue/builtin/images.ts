@@ -6,7 +6,7 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface ImageRow {
   id: string;
   provider?: BuiltInProvider;
-  /** fal's endpoint, where it has one of that very model; left out: the operator names it. */
+  /** Endpoint of fal, if it has this model; default: named by the operator. */
   upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per image; either one price, or one per resolution. */

@@ -6,7 +6,7 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface InpaintRow {
   id: string;
   provider?: BuiltInProvider;
-  /** The service's own name, where it is another: fal's endpoint of that very model, or a model that also edits. */
+  /** Name at the service, if different: fal's endpoint of this model, or a model that also edits. */
   upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per edit. */
@@ -135,7 +135,7 @@ const ROWS: readonly InpaintRow[] = [
   { id: 'wan-2-7-pro-edit', privacy: 'anonymized', price: 0.094 },
 ];
 
-/** Newer ids whose price and privacy are not published: offline, and on the safe side of a private key. */
+/** Newer ids without published price and privacy: offline, and classed as not private. */
 const UNPRICED = [
   'gpt-image-2-5-flare-edit',
   'gpt-image-2-5-sunburst-edit',

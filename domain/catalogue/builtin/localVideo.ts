@@ -1,4 +1,4 @@
-/** Video made on this machine: no key, no network, and nothing that was learnt. Published by nobody else, priced by us. */
+/** Local video: no key, no network, no learned model. Not in the published list; priced here. */
 import { DEFAULT_CREATED, type VideoModel } from '../model.ts';
 import { prices } from './entry.ts';
 

@@ -29,7 +29,7 @@ interface MusicRow extends MusicSpec {
   offline?: boolean;
 }
 
-/** Of the models of ElevenLabs that speak: its default voices, and any other by its id. */
+/** Voices of ElevenLabs speech models: the default ones, and any other by id. */
 const ELEVENLABS_SPEECH = {
   voices: ELEVENLABS_VOICES,
   default_voice: 'Aria',
@@ -72,7 +72,7 @@ const ROWS: readonly MusicRow[] = [
     provider: 'elevenlabs',
     upstreamModel: 'eleven_multilingual_v2',
     ...ELEVENLABS_SPEECH,
-    // It hears the language from the text and refuses an order that names one.
+    // It detects the language from the text and refuses an order that names one.
     supports_language_code: false,
     supports_speed: true,
     min_speed: 0.7,
@@ -84,12 +84,12 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'elevenlabs-music',
     provider: 'elevenlabs',
-    // Its successors have published ids of their own.
+    // Its successors have their own published ids.
     upstreamModel: 'music_v1',
     supports_force_instrumental: true,
     min_duration: 3,
     max_duration: 600,
-    // The whole of the first price.
+    // Full price of the first tier.
     default_duration: 60,
     prompt_character_limit: 4_100,
     supported_formats: ['mp3'],
@@ -112,7 +112,7 @@ const ROWS: readonly MusicRow[] = [
     provider: 'elevenlabs',
     upstreamModel: 'eleven_text_to_sound_v2',
     supports_loop: true,
-    // The service goes down to half a second; orders are of whole ones.
+    // The service supports half a second; orders are in whole seconds.
     min_duration: 1,
     max_duration: 30,
     default_duration: 5,
@@ -127,7 +127,7 @@ const ROWS: readonly MusicRow[] = [
     upstreamModel: 'eleven_v3',
     ...ELEVENLABS_SPEECH,
     supports_language_code: true,
-    // It takes a speed without a word and speaks as before: its pace is told by tags in the text.
+    // It accepts a speed without effect: tags in the text set its pace.
     supports_speed: false,
     prompt_character_limit: 5_000,
     pricing: { per_thousand_characters: price(0.115) },
@@ -178,7 +178,7 @@ const ROWS: readonly MusicRow[] = [
     id: 'seed-audio-1-0',
     provider: 'fal',
     upstreamModel: 'bytedance/seed-audio-1.0',
-    // Its price goes by the second, and nobody but the model decides how many there are.
+    // Its price is by the second, and only the model decides the length.
     offline: true,
     pricing: { per_second: price(0.002875) },
     supports_custom_voice_id: true,

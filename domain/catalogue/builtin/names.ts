@@ -1,4 +1,4 @@
-/** Foreign names (MODEL-10) and ids that were removed (MODEL-8). */
+/** Aliases (MODEL-10) and removed ids (MODEL-8). */
 import type { ModelType } from '../model.ts';
 
 /** Names of other services by the id that answers to them; a row counts only while its id is in the catalogue. */
@@ -13,7 +13,7 @@ export const COMPATIBILITY: Partial<Record<ModelType, Readonly<Record<string, st
   embedding: { 'text-embedding-ada-002': 'text-embedding-bge-m3' },
 };
 
-/** Ids that were removed, with the day; nothing replaces them. */
+/** Removed ids without a replacement, with their day. */
 export const RETIRED: ReadonlyMap<string, string> = new Map([
   ['e2ee-gemma-4-31b', '2026-08-27'],
   ['e2ee-qwen3-6-27b', '2026-08-27'],

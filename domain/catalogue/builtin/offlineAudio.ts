@@ -1,4 +1,4 @@
-/** Audio without a key and without a network: a real speech synthesiser on this machine, and a simulator's melody. */
+/** Local audio without key and network: a speech synthesiser on this machine, and a simulator's melody. */
 import { DEFAULT_CREATED, type MusicModel } from '../model.ts';
 import { price } from './entry.ts';
 
@@ -15,7 +15,7 @@ export const LOCAL_SPEECH = {
   modelSource: 'https://github.com/espeak-ng/espeak-ng',
   created: DEFAULT_CREATED,
   spec: {
-    // Voices, speeds and the longest prompt are those of providers/local; a test holds the two against each other.
+    // Voices, speeds and the longest prompt are those of providers/local; a test compares them.
     voices: ['narrator', 'deep', 'warm', 'clear', 'bright', 'child', 'machine', 'rough', 'whisper'],
     default_voice: 'narrator',
     supports_language_code: true,

@@ -1,4 +1,4 @@
-/** Pictures made on this machine: no key, no network, and nothing that was learnt. Published by nobody else, priced by us. */
+/** Local pictures: no key, no network, no learned model. Not in the published list; priced here. */
 import { ASPECT_RATIOS } from '../../images/images.ts';
 import { DEFAULT_CREATED, type ImageModel, type InpaintModel, type UpscaleModel } from '../model.ts';
 import { price, prices } from './entry.ts';

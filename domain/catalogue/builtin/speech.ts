@@ -6,12 +6,12 @@ import { type BuiltInProvider, base, price } from './entry.ts';
 interface Voice extends Omit<TtsSpec, 'pricing' | 'supported_formats' | 'default_format'> {
   id: string;
   provider: BuiltInProvider;
-  /** The provider's own name for it, where it is not the id. */
+  /** Name at the provider, if it differs from the id. */
   upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per million characters. */
   price: number;
-  /** The default first. */
+  /** Voices, the default first. */
   formats: readonly [string, ...string[]];
 }
 

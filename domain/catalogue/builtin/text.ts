@@ -3,7 +3,7 @@ import { DEFAULT_CREATED, type ModelSize, type TextModel } from '../model.ts';
 import type { Capabilities, CapabilityFlag, MediaTokenRates, ReasoningEffort } from '../specs.ts';
 import { type BuiltInProvider, base, price } from './entry.ts';
 
-/** The words of the published table for what a model can do. */
+/** Capability names of the published table. */
 const FEATURES = {
   vision: 'supportsVision',
   video: 'supportsVideoInput',
@@ -30,7 +30,7 @@ interface TextRow {
   quantization?: Capabilities['quantization'];
   reasoning?: { efforts: readonly ReasoningEffort[]; default: ReasoningEffort };
   size?: ModelSize;
-  /** Where the defaults are less than its service counts. */
+  /** Set where the service counts more than the defaults. */
   mediaTokens?: Partial<MediaTokenRates>;
 }
 
@@ -88,7 +88,7 @@ const ROWS: readonly TextRow[] = [
     reasoning: { efforts: ['none', 'low', 'medium', 'high'], default: 'low' },
   },
   {
-    // Its extended rates above 200,000 tokens are announced, their figures are not published.
+    // Its extended rates above 200,000 tokens are announced without figures.
     id: 'grok-4-6',
     context: 500_000,
     price: { in: 2.27, cached: 0.57, out: 6.8 },
@@ -225,7 +225,7 @@ const ROWS: readonly TextRow[] = [
   },
 ];
 
-/** Online on a fresh machine, and honest about what it is. */
+/** Online on a fresh machine; its description says that it is a simulator. */
 const SIMULATOR: TextModel = {
   id: 'simulator-text',
   provider: 'simulator',

@@ -76,7 +76,7 @@ const ROWS: readonly VideoRow[] = [
       model_type: 'video',
       durations: ['Auto'],
       resolutions: ['1080p', '720p'],
-      // A choice of ours would crop sources of another shape.
+      // A fixed ratio would crop sources of another shape.
       aspect_ratios: [],
       video_input: true,
     },
@@ -175,7 +175,7 @@ const ROWS: readonly VideoRow[] = [
     },
     inputs: { upscale: true, video: 'required' },
     price: {
-      // The last one holds for everything above 1080 lines.
+      // The last price holds for all heights above 1080 lines.
       perOutputSecond: prices({ '720': 0.013, '1080': 0.025, '2160': 0.1 }),
       highFrameRate: { above: 48, factor: 2 },
     },

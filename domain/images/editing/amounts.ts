@@ -1,4 +1,4 @@
-/** Numbers, strengths and places of a prompt, turned into the values that a step takes. */
+/** Converts numbers, strengths and places of a prompt to parameters of a step. */
 import { type Anchor, CENTRE, type Length } from './plan.ts';
 import { contradiction } from './refusal.ts';
 import type { Amount, TokenOf } from './tokens.ts';
@@ -28,7 +28,7 @@ export function sidePixels(pixels: number): number {
   throw contradiction(`a side has 1–${MAX_SIDE} pixels`);
 }
 
-/** One of three by "slightly", nothing and "strongly". */
+/** Chooses one of three values by "slightly", no adverb and "strongly". */
 export function byStrength(
   strength: number | undefined,
   [little, usual, much]: readonly [number, number, number],

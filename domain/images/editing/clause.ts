@@ -21,16 +21,16 @@ export interface Clause {
 
 export interface Verb {
   words: string;
-  /** Kinds of parts that it reads, each as often as it stands here. */
+  /** Kinds of parts that it reads, each up to its number of occurrences here. */
   takes: readonly Kind[];
-  /** The most kinds of numbers, sizes and ratios at once; 1 by default. */
+  /** Largest number of kinds of numbers, sizes and ratios together; default 1. */
   measures?: number;
   /** Further words that it understands. */
   options?: string;
   read(clause: Clause): EditStep | EditStep[];
 }
 
-/** `images`: how many came. Throws FareboxError for a part that the verb does not read. */
+/** `images`: number of images. Throws FareboxError for a part that the verb does not read. */
 export function clauseOf(tokens: readonly Token[], verb: Verb, images: number): Clause {
   refuseUnread(tokens, verb);
   const all = <Name extends Kind>(kind: Name) => tokens.filter((token): token is TokenOf<Name> => token.kind === kind);
@@ -85,7 +85,7 @@ function refuseUnread(tokens: readonly Token[], verb: Verb): void {
 const MEASURES: ReadonlySet<Kind> = new Set<Kind>(['number', 'side', 'size', 'ratio']);
 const TOO_MANY = 'it has a number too many, or one that does not belong there';
 
-/** The refusal of a part that is left over, or of a clause without a verb. */
+/** Refusal of an unused part, or of a clause without a verb. */
 export function unreadPart({ kind, text }: Token, verb?: Verb): Error {
   switch (kind) {
     case 'number':

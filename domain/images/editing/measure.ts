@@ -1,4 +1,6 @@
-/** The size of a picture after each step, known before anything is decoded; and the steps that a request's own fields add. */
+/**
+ * Computes the size of a picture after each step, before it is decoded, and adds the steps of the request's own fields.
+ */
 import { type AspectRatio, SOURCE_PIXELS } from '../images.ts';
 import { CENTRE, type EditPlan, type EditStep, isSurface, type Length } from './plan.ts';
 import { contradiction } from './refusal.ts';
@@ -15,7 +17,7 @@ export interface Box extends Size {
 
 /** Longer side in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024, '2K': 2_048, '4K': 4_096 };
-/** Requests that name none get this one: then nothing is made larger. */
+/** Default resolution, which never enlarges. */
 const BOUND_ONLY = '1K';
 
 export interface Wishes {
@@ -24,8 +26,8 @@ export interface Wishes {
 }
 
 /**
- * The plan with the crop and the size that the request's fields ask for at its end. Throws FareboxError where a step does
- * not fit this picture, the result would be too large, or nothing would change.
+ * Plan with the crop and the size of the request's fields at its end. Throws FareboxError when a step does not fit this
+ * picture, the result would be too large, or nothing would change.
  */
 export function completePlan(plan: EditPlan, base: Size, { aspectRatio, resolution }: Wishes): EditPlan {
   const complete: EditStep[] = [...plan];

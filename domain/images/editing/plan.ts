@@ -10,7 +10,7 @@ export interface Colour {
   blue: number;
 }
 
-/** The place of a thing in the picture: 0 is left or top, 1 is right or bottom. */
+/** Position in the picture: 0 is left or top, 1 is right or bottom. */
 export interface Anchor {
   x: 0 | 0.5 | 1;
   y: 0 | 0.5 | 1;
@@ -21,7 +21,7 @@ export type Length = { pixels: number } | { share: number };
 
 export type Tone = 'brightness' | 'contrast' | 'saturation' | 'warmth';
 
-/** Steps that change the size of the picture or the places of its points. */
+/** Steps that change the size or the geometry of the picture. */
 export type GeometryStep =
   /** The largest piece of this ratio (width : height). */
   | { do: 'crop'; ratio: number; anchor: Anchor }

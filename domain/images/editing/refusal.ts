@@ -1,4 +1,4 @@
-/** How a prompt is refused that an image library cannot carry out: in words that tell what it can. */
+/** Refusals of prompts that the image library cannot carry out, with hints about what it can. */
 import { FareboxError } from '../../errors.ts';
 
 const CAN_DO =
@@ -9,7 +9,7 @@ const CAN_DO =
 /** Longer pieces of a prompt are not repeated. */
 const MAX_QUOTED = 24;
 
-/** Why nothing was done; `why` completes "The prompt cannot be carried out: …". */
+/** Refusal; `why` completes "The prompt cannot be carried out: …". */
 export function impossibleEdit(why: string): FareboxError {
   return new FareboxError({
     code: 'unsupported_feature',
@@ -17,7 +17,7 @@ export function impossibleEdit(why: string): FareboxError {
   });
 }
 
-/** It is understood, and asks for what cannot be. */
+/** Refusal of an understood but impossible edit. */
 export function contradiction(why: string): FareboxError {
   return new FareboxError({ code: 'invalid_request', message: `The prompt cannot be carried out: ${why}` });
 }

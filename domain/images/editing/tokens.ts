@@ -56,7 +56,7 @@ interface Reader {
 
 type Rule = readonly [pattern: RegExp, read: (reader: Reader, found: readonly string[]) => void];
 
-// None of the patterns can look at a character twice.
+// No pattern backtracks.
 const RULES: readonly Rule[] = [
   [/[\s()]+/y, (reader, [spaces]) => spaces?.includes('\n') && push(reader, '.', { kind: 'break', isLoose: false })],
   [/["“„«]([^"“”»]*)["“”»]/y, readQuote],
@@ -80,10 +80,10 @@ const RULES: readonly Rule[] = [
   [/-/y, () => undefined],
 ];
 
-/** Every token is looked at a few times. */
+/** Bounded: every token is read a few times. */
 const MAX_TOKENS = 600;
 
-/** Throws FareboxError for signs that no prompt of ours has. */
+/** Throws FareboxError for unsupported characters. */
 export function tokenize(prompt: string): Token[] {
   const reader: Reader = { tokens: [], isTo: false };
   for (let at = 0; at < prompt.length; ) {
@@ -93,7 +93,7 @@ export function tokenize(prompt: string): Token[] {
   return reader.tokens;
 }
 
-/** Answers how many characters it used. */
+/** Returns the number of characters used. */
 function readOne(reader: Reader, prompt: string, at: number): number {
   for (const [pattern, read] of RULES) {
     pattern.lastIndex = at;
@@ -149,7 +149,7 @@ function readRatio(reader: Reader, [text = '', width, height]: readonly string[]
   push(reader, text, { kind: 'ratio', ratio });
 }
 
-/** Keeps nothing of the first one, which is the picture itself. */
+/** Skips the first image, which is the picture itself. */
 function readImage(reader: Reader, [text = '', image]: readonly string[]): void {
   if (image !== '1') push(reader, text, { kind: 'image', image: Number(image) });
 }

@@ -1,4 +1,4 @@
-/** The table of verbs, and those of it that put something on the picture. */
+/** Table of verbs, with those that place something on the picture. */
 import { anchorOf, byStrength, lengthOf, opacityOf } from './amounts.ts';
 import type { Verb } from './clause.ts';
 import { LOOKS } from './lookVerbs.ts';
@@ -21,7 +21,7 @@ const TEXT: Verb = {
   },
 };
 
-/** A layer may stand out a little. */
+/** A layer may exceed the picture a little. */
 const MAX_LAYER_WIDTH = { pixels: 8_192, share: 2 } as const;
 
 const OVERLAY: Verb = {
@@ -55,7 +55,7 @@ const VERB_OF: ReadonlyMap<string, Verb> = wordMap(
   [...SHAPES, ...LOOKS, TEXT, OVERLAY, MASK].map((verb) => [verb.words, verb] as const),
 );
 
-/** The verb that a word names; "grey" is a colour too. */
+/** Verb of a word; "grey" is also a colour. */
 export function verbOf({ kind, text }: Token): Verb | undefined {
   return kind === 'word' || kind === 'colour' ? VERB_OF.get(text) : undefined;
 }

@@ -6,7 +6,7 @@ export function wordMap<Value>(table: readonly (readonly [words: string, value: 
   return new Map(table.flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)));
 }
 
-/** Words that say nothing about the work. */
+/** Words without a meaning for the edit. */
 export const FILLERS: ReadonlySet<string> = new Set(
   (
     'a an the of this that these it its my me i so is are be at on in with by to into for please kindly could ' +
@@ -17,7 +17,7 @@ export const FILLERS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Several words that mean one; an empty one is a filler. */
+/** Phrases that mean one word; an empty one is a filler. */
 export const PHRASES: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/black[\s-]{1,3}(?:and|&)[\s-]{1,3}white(?!\p{L})/iuy, 'greyscale'],
   [/b ?(?:&|and) ?w(?!\p{L})/iuy, 'greyscale'],

@@ -191,7 +191,7 @@ function providerSchema([first, ...others]: ConfigurableKinds) {
   return z.discriminatedUnion('kind', [first.settings, ...others.map(({ settings }) => settings)]);
 }
 
-/** Made when a process starts, of the kinds of providers that it has. */
+/** Built at the start of a process from its kinds of providers. */
 export function configurationFile(kinds: ConfigurableKinds) {
   return strictObject({
     $schema: text(2048).exactOptional().describe('For editors: where the JSON Schema of this file is.'),

@@ -67,7 +67,7 @@ const wholeMinutes = seconds.refine((key) => Number(key) % 60 === 0, 'whole minu
 
 const atLeastOne = (tiers: Record<string, unknown>) => Object.keys(tiers).length > 0;
 
-/** Voice changers: everything up to a ceiling of whole minutes costs that tier's price. */
+/** Voice changers: all lengths up to a number of whole minutes have the price of that tier. */
 export const voiceChangerPricing = strictObject({
   durations: z.record(wholeMinutes, durationTier).refine(atLeastOne, 'at least one tier'),
 });
@@ -92,7 +92,7 @@ const byHeight = z
   .record(z.string().regex(/^[1-9][0-9]{1,4}$/, 'a height in pixels, e.g. "1080"'), price)
   .refine(atLeastOne, 'at least one height with its price');
 
-/** Video has no price in the catalogue: it stands beside the spec and is told by the quote route. */
+/** Video prices are not in the catalogue: the quote route returns them. */
 export const videoPrice = strictObject({
   perSecond: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),
   perGeneration: videoResolutions.exactOptional().describe('By resolution; `any` for all that are not named.'),

@@ -7,7 +7,7 @@ import { nanoFromNumber, nanoToNumber } from '../../../domain/money.ts';
 import type { ProviderKind } from '../../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
 
-/** An object without further keys; an unknown key is answered with the list of known ones. */
+/** Object without further keys; the error about an unknown key lists the known ones. */
 export function strictObject<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape).join(', ');
   return z.strictObject(shape, {
@@ -45,7 +45,7 @@ function isServiceUrl(value: string): boolean {
   );
 }
 
-/** The address of a service that the operator names. */
+/** Address of a service, given by the operator. */
 export const serviceUrl = z
   .string()
   .max(2048)
@@ -77,10 +77,10 @@ function isWholeNano(units: number): boolean {
   return nano !== undefined && nanoToNumber(nano) === units;
 }
 
-/** An amount of whole units. What nano units cannot express is refused instead of silently rounded. */
+/** Amount of whole units. Fractions of nano units are refused, not rounded. */
 export const amount = z.number().min(0).max(1_000_000_000).refine(isWholeNano, 'an amount with at most 9 decimals');
 
-/** What something costs when paid in USD (or bundled credit) and when paid in diem. */
+/** Price in USD (or bundled credit), and in diem. */
 export const price = strictObject({ usd: amount, diem: amount }).meta({
   id: 'price',
   description: 'In whole units: USD (or bundled credit), and diem.',

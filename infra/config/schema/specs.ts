@@ -1,4 +1,4 @@
-/** `spec` by type of model: the shapes that `GET /models` shows. What is left out is false or has its default. */
+/** `spec` by type of model, as `GET /models` shows it. Absent members are false or have their default. */
 import { z } from 'zod';
 import { AUDIO_FORMATS } from '../../../domain/catalogue/model.ts';
 import { OMNI_REFERENCE_TASKS } from '../../../domain/generation/videoOrder.ts';
@@ -250,7 +250,7 @@ export const videoSpec = strictObject({
 const need = z.enum(['required', 'optional', 'none']).exactOptional();
 const most = count(0, 100).exactOptional();
 
-/** What a video model takes beside what its constraints say. */
+/** Inputs of a video model beyond its constraints. */
 export const videoInputs = strictObject({
   prompt: need,
   image: need,

@@ -3,7 +3,7 @@ import type { FetchedPage } from '../guardedPage.ts';
 
 interface Wall {
   name: string;
-  /** Any of them in the body. */
+  /** Any of these texts in the body. */
   marks: readonly string[];
   header?: (headers: FetchedPage['headers']) => boolean;
 }
@@ -42,10 +42,10 @@ const WALLS: readonly Wall[] = [
 /** Statuses with which bots are turned away. */
 const TURNED_AWAY = [401, 403, 405, 429, 503];
 const READ_BYTES = 256 * 1024;
-/** A page with more text than this is a page, whatever scripts it carries. */
+/** A page with more text than this is accepted, whatever scripts it has. */
 const CHALLENGE_CHARACTERS = 1_000;
 
-/** The protection's name. `text`: what the page came to when it was read; undefined before. */
+/** Name of the protection. `text`: text of the page; undefined before the conversion. */
 export function botWall({ status, headers, body }: FetchedPage, text?: string): string | undefined {
   if (!TURNED_AWAY.includes(status) && (text === undefined || text.length > CHALLENGE_CHARACTERS)) return undefined;
   const html = body.toString('latin1', 0, READ_BYTES);

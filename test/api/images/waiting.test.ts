@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.api.stop());
 afterEach(() => {
-  Object.assign(world.api.opened.dependencies, {
+  Object.assign(world.api.opened.dependencies.providers, {
     images: plain,
     mediaProviders: studioOnly(),
   });

@@ -85,7 +85,7 @@ export async function startSpeechWorld(): Promise<SpeechWorld> {
   const asked: SpeechWorld['asked'] = [];
   const provider = scripted(script, asked);
   const providers = ['openai', 'fal', 'elevenlabs'].map((entry) => [entry, provider] as const);
-  Object.assign(dependencies, { mediaProviders: new Map(providers) });
+  Object.assign(dependencies.providers, { mediaProviders: new Map(providers) });
   dependencies.limits.calls.overrideOf = () => ({ requestsPerMinute: 100_000, failedPer30s: 100_000 });
   const newAccount = async (usd = 10n ** 10n) => {
     const { secret, accountId } = await api.newKey('INFERENCE');
