@@ -19,7 +19,7 @@ it('that cannot be read bills nothing, and that is counted', async () => {
   const request = { caller: { accountId: 'some account' }, log };
   const sql = { connect: () => Promise.reject(new Error('no connection')) };
   await releaseWithinBudget(
-    { sql, config: loadConfig(PROVIDERS, COMPLETE) } as unknown as Parameters<typeof releaseWithinBudget>[0],
+    { core: { sql, config: loadConfig(PROVIDERS, COMPLETE) } } as unknown as Parameters<typeof releaseWithinBudget>[0],
     request as unknown as Parameters<typeof releaseWithinBudget>[1],
     {
       usd: 1n,

@@ -24,14 +24,16 @@ it('is one time limit for both attempts of an order whose first one had ended lo
   let now = 1_000_000;
   const waits: number[] = [];
   const dependencies = {
-    ...{ config, sql: world.pool, clock: { now: () => now } },
-    circuits: { restsMs: async () => undefined },
-    temporal: {
-      within: async (timeoutMs: number) => {
-        waits.push(timeoutMs);
-        now += ACCEPT_LIMIT_MS / 2;
-        if (waits.length === 1) throw new WorkflowExecutionAlreadyStartedError('ended', 'id', 'type');
-        return { accepted: false, code: 'invalid_request', message: 'No.' };
+    core: { config, sql: world.pool, clock: { now: () => now } },
+    jobs: {
+      circuits: { restsMs: async () => undefined },
+      temporal: {
+        within: async (timeoutMs: number) => {
+          waits.push(timeoutMs);
+          now += ACCEPT_LIMIT_MS / 2;
+          if (waits.length === 1) throw new WorkflowExecutionAlreadyStartedError('ended', 'id', 'type');
+          return { accepted: false, code: 'invalid_request', message: 'No.' };
+        },
       },
     },
   } as unknown as Parameters<typeof placeOrder>[0];
