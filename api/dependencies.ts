@@ -1,4 +1,4 @@
-/** What handlers work with, in five groups: opened once by the entry point, closed once at the end. */
+/** Dependencies of handlers, in five groups: opened once by the entry point, closed once at the end. */
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { WorkFolders } from '../engines/child/workFolders.ts';
@@ -53,7 +53,7 @@ export interface CoreDependencies {
   clock: DatabaseClock;
   redis: Redis;
   published: PublishedCatalogue;
-  /** To be waited for before the characters table is read. */
+  /** Awaited before the characters table is read. */
   charactersLoaded(): Promise<void>;
 }
 
@@ -62,55 +62,55 @@ export interface AccountDependencies {
   /** Holds and resolutions, those of a tick together. */
   ledger: Ledger;
   fundsGate: FundsGate;
-  /** On which wallets pay, by CAIP-2 name; empty: none is configured. */
+  /** Payment networks by CAIP-2 name; empty: none is configured. */
   payments: ReadonlyMap<string, PaymentNetwork>;
-  /** What those offer. */
+  /** Payment offers of those networks. */
   offers: PaymentOffers;
-  /** Takes their payments. */
+  /** Accepts payments on those networks. */
   topUps: TopUpService;
   /** Undefined: no wallet can sign in. */
   signIn: SignIn | undefined;
-  /** Of the tokens that wallets signed for keys. */
+  /** Nonces of the tokens that wallets sign for keys. */
   web3Tokens: SignInNonces;
   analytics: AnalyticsCache;
-  /** Under `account key`: ends of requests with an Idempotency-Key, which all that wait for one look for together. */
+  /** Ends of requests with an Idempotency-Key, by `account key`: their waiters share one poll. */
   rpcClaims: Map<string, Promise<void>>;
 }
 
-/** How much one caller, one address and all together may take of the service at a time. */
+/** Limits of one caller, of one address and of all together. */
 export interface LimitDependencies {
   /** Requests, tokens and failures, counted for each call. */
   calls: LimitSettings;
   /** Calls of wallets that are in flight, over all processes. */
   walletCalls: Pick<ConcurrencyLimiter, 'enter'>;
-  /** Bounds what an address may cost by sign-ins in vain. */
+  /** Bounds the cost of failed sign-ins by address. */
   signInThrottle: SignInThrottle;
-  /** Of what an account takes of this process at a time. */
+  /** Shares of accounts in this process. */
   accountShares: AccountShares;
-  /** Of what was fetched for conversations, until they are answered. */
+  /** Budget of media that were fetched for conversations, until they are answered. */
   heldBytes: HeldBytes;
   bodyBudget: HeldBytes;
-  /** Of large answers of chain nodes, until they are read. */
+  /** Budget of large answers of chain nodes, until they are read. */
   answerRoom: AnswerRoom;
-  /** Tell where a request comes from. */
+  /** Proxies whose headers give the address of a client. */
   proxies: TrustedProxies;
 }
 
-/** Queued jobs: their workflows, their media, and who waits for them or calls back about them. */
+/** Queued jobs: their workflows and media, and the requests that wait for them or call back about them. */
 export interface JobDependencies {
   temporal: Temporal;
   storage: Storage;
-  /** Tells who waits for a job that it changed. */
+  /** Wakes requests that wait for a change of a job. */
   jobWatch: JobWatch;
-  /** Of the providers of queued jobs. */
+  /** Circuits of the providers of queued jobs. */
   circuits: OpenCircuits;
   averageTimes: AverageTimes;
   /**
-   * Media that is about to be deleted, by queue_id: a client that comes back at once waits for what becomes of it, instead
-   * of being sent what is on its way out. Another process sends it until the row says that it is gone.
+   * Media that is being deleted, by queue_id: a client that returns at once waits for the result and is not sent media
+   * that is on its way out. Another process sends it until the row says that it is gone.
    */
   departures: Map<string, Promise<boolean>>;
-  /** By entry; opened when it is first asked for: the API only lets them look at who calls back. */
+  /** By entry, opened on first use: the API only lets them check callbacks. */
   callers(): ReadonlyMap<string, Pick<GenerationProvider, 'isGenuine'>>;
 }
 
@@ -120,13 +120,13 @@ export interface ProviderDependencies {
   textProviders: ReadonlyMap<string, TextProvider>;
   /** Measured rates at which the text models write. */
   answerSpeeds: AnswerSpeeds;
-  /** Of pictures, transcripts and speech that are made while the client waits; by provider entry. */
+  /** Providers of pictures, transcripts and speech that are made while the client waits, by entry. */
   mediaProviders: ReadonlyMap<string, MediaProvider>;
   /** The nodes of the blockchains. */
   rpc: RpcUpstreams;
   /** Undefined: none is configured. */
   search: SearchProvider | undefined;
-  /** Fetches what users' URLs name. */
+  /** Fetches URLs of users. */
   downloads: GuardedFetch;
   pages: PageReader;
   documents: DocumentReader;

@@ -84,8 +84,8 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
   const folders = workFolders(join(config.dataFolder, 'tmp'));
   await folders.sweep();
   const clock = createDatabaseClock();
-  const purse = openLedgerPool({ databaseUrl, applicationName: 'farebox-api-ledger' });
-  const ledger = createLedger(purse);
+  const ledgerPool = openLedgerPool({ databaseUrl, applicationName: 'farebox-api-ledger' });
+  const ledger = createLedger(ledgerPool);
   const { providers, callers, closeProviders } = openProviders(config, redis, folders);
   const { rpc } = providers;
   const jobWatch = createJobWatch();
@@ -123,7 +123,7 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       await Promise.all([...wallets.parts.payments.values()].map((network) => network.close?.()));
       redis.disconnect();
       storage.close();
-      await Promise.all([rpc.close(), sql.end(), purse.end(), temporal.close(), folders.settled()]);
+      await Promise.all([rpc.close(), sql.end(), ledgerPool.end(), temporal.close(), folders.settled()]);
     },
   };
 }

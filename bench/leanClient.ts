@@ -134,9 +134,9 @@ export async function askSingly(target: LeanRequest): Promise<number[]> {
 }
 
 export interface LoadFigures {
-  /** Of each turn. */
+  /** Requests per second of each turn. */
   perSecond: number[];
-  /** Of each request of the few clients, in milliseconds. */
+  /** Duration of each request of the few clients, in milliseconds. */
   waitsMs: number[];
   failed: number;
 }

@@ -51,9 +51,9 @@ export interface ProviderSettings extends RemoteSettings {
   kind: string;
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
-  /** Of text models. Default: `abort`. A model may say otherwise. */
+  /** Policy of text models. Default: `abort`. A model may have its own. */
   onDisconnect?: OnDisconnect;
-  /** Of queued jobs. */
+  /** Limits of queued jobs. */
   limits?: ProviderLimits;
   /** Whether the service is told where to call back. Default: where our public address is https and leads outside. */
   callbacks?: boolean;

@@ -1,40 +1,40 @@
-/** Usage analytics that were summed before: nothing is summed twice for the same bookings. */
+/** Cache of usage analytics: equal bookings are summed once. */
 import { LRUCache } from 'lru-cache';
 import type { presentAnalytics } from './presentAnalytics.ts';
 
 export type AnalyticsBody = ReturnType<typeof presentAnalytics>;
 
-/** Answers under `name`; `horizon` changes with every booking, `sum` makes the answer anew. */
+/** Cached answer of `name`; `horizon` changes with every booking, `sum` computes the answer. */
 export type AnalyticsCache = (
   name: string,
   horizon: string,
   sum: () => Promise<AnalyticsBody>,
 ) => Promise<AnalyticsBody>;
 
-interface Known {
+interface AnalyticsEntry {
   horizon: string;
   body: Promise<AnalyticsBody>;
   /** By the monotonic clock, in milliseconds. */
   startedAt: number;
-  /** Undefined while it is being made. */
+  /** Undefined while it is computed. */
   tookMs: number | undefined;
 }
 
 const CACHE_LIFE_MS = 600_000;
-/** Summing that took longer is not done again for every new entry, but every ten minutes. */
+/** A slower computation is repeated only every ten minutes, not for every new entry. */
 const DEAR_MS = 500;
 
 /**
- * An answer is good as long as nothing was booked since, which its horizon tells; one that was dear to make is given
- * for its ten minutes all the same. Who asks while it is being made waits for the same one.
+ * An answer is valid until the next booking, which its horizon shows; a slow one is used for ten minutes all the same.
+ * Concurrent requests share one computation.
  */
 export function createAnalyticsCache(): AnalyticsCache {
-  const cache = new LRUCache<string, Known>({ max: 200, ttl: CACHE_LIFE_MS });
+  const cache = new LRUCache<string, AnalyticsEntry>({ max: 200, ttl: CACHE_LIFE_MS });
   return async (name, horizon, sum) => {
     const known = cache.get(name);
     if (known && (known.horizon === horizon || isDear(known))) return await known.body;
     const body = sum();
-    const made: Known = { horizon, body, startedAt: performance.now(), tookMs: undefined };
+    const made: AnalyticsEntry = { horizon, body, startedAt: performance.now(), tookMs: undefined };
     cache.set(name, made);
     try {
       return await body;
@@ -47,6 +47,6 @@ export function createAnalyticsCache(): AnalyticsCache {
   };
 }
 
-function isDear({ tookMs, startedAt }: Known): boolean {
+function isDear({ tookMs, startedAt }: AnalyticsEntry): boolean {
   return (tookMs ?? performance.now() - startedAt) > DEAR_MS;
 }

@@ -39,7 +39,7 @@ export interface LimitSettings {
 interface KeptCounters {
   ofCallers: WeakMap<Caller, Map<string, CallCounters>>;
   joined: WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>;
-  /** Of JSON-RPC, by account and limits. */
+  /** Counters of JSON-RPC calls, by account and limits. */
   rpc: LRUCache<string, LimitedCall>;
 }
 

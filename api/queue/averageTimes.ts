@@ -1,9 +1,9 @@
-/** How long executions of a model take: P80 of the last ones, read at most every few seconds (bench `retrieve`). */
+/** Usual execution time of a model: P80 of the last ones, read at most once in some seconds (bench `retrieve`). */
 import { LRUCache } from 'lru-cache';
 import { executionP80Ms } from '../../infra/postgres/jobs.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
 
-/** Milliseconds; undefined until there are executions to go by. */
+/** Milliseconds; undefined until there are measured executions. */
 export type AverageTimes = (modelId: string) => Promise<number | undefined>;
 
 const LIFE_MS = 15_000;

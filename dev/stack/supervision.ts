@@ -89,7 +89,10 @@ interface RunningProcesses {
   add(supervised: SupervisedProcess): void;
   /** Process ids by name, of those that run now. */
   processes(): Record<string, number>;
-  /** Those who take work first, then what they work with, the database last. Each has its own deadline. */
+  /**
+   * Order of stopping: processes that accept work first, then the parts they use, the database last. Each has its own
+   * deadline.
+   */
   stopAll(): Promise<void>;
 }
 

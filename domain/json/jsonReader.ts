@@ -376,7 +376,7 @@ export class JsonReader {
     return NAME;
   }
 
-  /** Of a name that is written with escapes, or with a space behind it; -1: it is none of them. */
+  /** Index of a name that is written with escapes, or with a space behind it; -1: another name. */
   private rareMember({ names }: JsonMembers): number {
     if (this.stringAt < this.offset) return -1;
     const written = this.string();

@@ -40,12 +40,12 @@ const WRONG_ID = 64;
 
 export class CallReader {
   readonly isBatch: boolean;
-  /** Of the methods of the calls. */
+  /** Methods of the calls. */
   readonly names: string[] = [];
   readonly placed: PlacedCalls;
   /** Items of the batch; 1 for a call alone. */
   items = 0;
-  /** Of the first item that is no call (RPC-5). `jsonrpc` may be left out; what JSON-RPC 2.0 does not have is refused. */
+  /** Error of the first invalid item (RPC-5). `jsonrpc` may be absent; members outside JSON-RPC 2.0 are refused. */
   problem: string | undefined;
   private readonly reader: JsonReader;
   private marks = 0;
@@ -92,7 +92,7 @@ export class CallReader {
     } else if (member === ID) {
       places[at] = start;
       places[at + 1] = end;
-      // Of the words only null may be an id.
+      // Of true, false and null, only null may be an id.
       this.marks |= step === VALUE && first !== LETTER_T && first !== LETTER_F ? HAS_ID : WRONG_ID;
     } else if (member === METHOD) {
       if (step === VALUE && first === QUOTE) this.nameMethod(start, end - start);

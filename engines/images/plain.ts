@@ -56,7 +56,7 @@ export async function write(picture: Sharp, target: string, format: ImageFormat)
   return { path: target, contentType: IMAGE_CONTENT_TYPES[format], width, height, bytes: data.length };
 }
 
-/** Nobody sees the difference; and without the second pass over the codes it takes half the memory. */
+/** The difference is invisible, and without the second pass over the codes it takes half the memory. */
 const JPEG = { quality: 95, chromaSubsampling: '4:4:4', optimiseCoding: false };
 
 /**

@@ -24,7 +24,7 @@ const VIEWS: { [Each in View]: (path: string) => Inspections[Each] | Promise<Ins
 
 /** Pictures and sounds in the same boxes. */
 const OTHER_BRANDS = /^(avif|avis|heic|heix|heim|heis|hevc|hevx|mif1|msf1|M4A |M4B |M4P |F4A |F4B )$/;
-/** What QuickTime files of old begin with. */
+/** First boxes of old QuickTime files. */
 const QUICKTIME_HEADS = ['moov', 'mdat', 'wide', 'free', 'skip'];
 const EBML = Buffer.from('1a45dfa3', 'hex');
 

@@ -34,7 +34,7 @@ const VIDEO_READINGS: Record<VideoContainer, VideoReading> = {
   mkv: { ...MATROSKA, contentType: 'video/x-matroska' },
 };
 
-/** Those that cameras, phones, screens and editors write. */
+/** Decoders of the formats that cameras, phones, screen recorders and editors write. */
 const VIDEO_DECODERS = [
   ...['h264', 'hevc', 'libdav1d', 'libaom-av1', 'av1', 'vp8', 'libvpx', 'vp9', 'libvpx-vp9'],
   ...['mpeg4', 'prores', 'mjpeg'],

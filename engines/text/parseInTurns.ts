@@ -10,7 +10,7 @@ import { createTurnLimit } from '../../infra/turnLimit.ts';
 
 /** Well below a millisecond of work. */
 const STEP_BYTES = 64 * 1024;
-/** What clients send is bounded before, at much less. */
+/** Bodies of clients have a much lower limit before this. */
 const LIMITS = { ...NO_LIMITS, depth: 5_000 };
 const LETTER_U = 0x75;
 
@@ -29,7 +29,7 @@ export async function parseInTurns(bytes: Buffer): Promise<unknown> {
 /** Arrays and objects that are open. */
 interface Branch {
   value: unknown[] | Record<string, unknown>;
-  /** Of the member that follows. */
+  /** Name of the member that follows. */
   name: string;
 }
 

@@ -21,7 +21,7 @@ export interface ServiceHttpOptions extends OperatorAddress {
   /** Sent with every call, e.g. the credential. */
   headers?: Record<string, string> | undefined;
   timeouts?: Partial<ServiceTimeouts> | undefined;
-  /** Of one answer; default 1 MB for one that is read whole, 64 MB for one that is read as it comes. */
+  /** Limit of one answer; default 1 MB for one that is read whole, 64 MB for a streamed one. */
   maxReplyBytes?: number;
   /** The provider entry, for the metrics of running calls. Left out: they are not counted. */
   name?: string | undefined;
@@ -55,7 +55,7 @@ export interface ServicePost extends ServiceContent {
   text?: string | Buffer;
   /** A customer's own: they never replace one of ours. */
   foreignHeaders?: Record<string, string> | undefined;
-  /** Of this answer, in place of the `maxReplyBytes` of all. */
+  /** Limit of this answer, in place of `maxReplyBytes`. */
   maxBytes?: number;
   signal: AbortSignal;
 }
@@ -153,7 +153,7 @@ interface Service {
   origin: string;
   folder: string;
   headers: Record<string, string>;
-  /** Of a call that has none of its own. */
+  /** Headers of a call without its own. */
   jsonHeaders: Record<string, string>;
   timeouts: ServiceTimeouts;
   calls: ReturnType<typeof providerCallsOf>;
@@ -246,7 +246,7 @@ function headersOf(
   return { ...lowerCase(call.foreignHeaders), ...headers, ...call.headers, ...own };
 }
 
-/** So that none of them can stand beside one of ours, least of all the credential. */
+/** Lower case, so that none can be sent beside one of ours, least of all the credential. */
 function lowerCase(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

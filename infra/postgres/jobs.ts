@@ -317,7 +317,7 @@ export async function dueJobs(
 /** Before every other id. */
 export const NO_JOB = '00000000-0000-0000-0000-000000000000';
 
-/** Of these ids, those whose job still needs its objects: running, or stored and not yet removed. */
+/** Selects the ids whose job still needs its objects: running, or stored and not yet removed. */
 export async function liveJobs(sql: SqlClient, queueIds: string[]): Promise<Map<string, JobState>> {
   const { rows } = await sql.query<{ queue_id: string; state: JobState }>(
     `select queue_id, state from jobs

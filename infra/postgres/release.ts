@@ -16,7 +16,7 @@ export interface Release {
   /** In the order in which they are applied. */
   migrations: readonly SqlFile[];
   functions: readonly SqlFile[];
-  /** Of the functions: a later release with another text of any has a higher one. */
+  /** Version of the functions: a later release with another text of any has a higher one. */
   version: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a quiet process asks of Redis goes at once. In a busy one, what was asked for while Redis was busy goes in one piece:
- * a write to Redis costs each request a tenth of its time. Bench `front`.
+ * Sends the commands of a quiet process at once. In a busy one, commands that were given while Redis was busy go in one
+ * piece: a write to Redis costs each request a tenth of its time. Bench `front`.
  */
 import type { Redis } from 'ioredis';
 

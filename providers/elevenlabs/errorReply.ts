@@ -163,7 +163,7 @@ function clean(text: string, maxLength: number): string {
 
 const TOLD = ['request-id', 'current-concurrent-requests', 'maximum-concurrent-requests'] as const;
 
-/** What a reply's headers tell an operator: the service's request id and how many of our slots there are taken. */
+/** Headers of a reply for operators: the request id of the service and the number of our slots in use. */
 export function replyFacts(headers: Record<string, string>): string {
   return TOLD.flatMap((name) => {
     const value = headers[name];

@@ -36,7 +36,9 @@ export function mediumInput({ kind, demuxer, path }: MediaFile): string[] {
   return [...decoding, ...again, ...format, ...single, '-i', `file:${path}`];
 }
 
-/** Nothing of the source but its sound: no tags, no pictures, no writer's name, and the same bytes for the same order. */
+/**
+ * Keeps only the sound of the source: no tags, no pictures, no writer's name, and the same bytes for the same order.
+ */
 export const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact'],
 ];

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { strictObject } from '../../infra/config/schema/primitives.ts';
 import { EITHER, hasOneAddress, textService } from '../shared/settings.ts';
 
-/** Whose manner of that API a service has: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
+/** Dialect of the API: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
 const OPENAI_DIALECTS = ['openai', 'compatible', 'ollama'] as const;
 export type OpenAiDialect = (typeof OPENAI_DIALECTS)[number];
 /** `{"type": "x_search"}` among the tools, or `search_parameters` with X as the source. */

@@ -33,7 +33,7 @@ export interface FacilitatorOptions {
 }
 
 export interface Facilitator extends Settler {
-  /** What it says that it supports, unchecked (GET /supported). Throws ServiceHttpError. */
+  /** Claimed support, unchecked (GET /supported). Throws ServiceHttpError. */
   supported(): Promise<unknown>;
 }
 

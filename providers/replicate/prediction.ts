@@ -132,7 +132,7 @@ function isAddress(text: string): boolean {
 }
 
 const MAX_WORDS = 300;
-/** What is looked at, however much arrived. */
+/** Length of the inspected text, however much arrived. */
 const MAX_READ = 2_000;
 
 /** Foreign words before they reach a client or a log: on one line and of bounded length. */

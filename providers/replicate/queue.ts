@@ -12,7 +12,7 @@ export interface PredictionOrder {
   path: string;
   version?: string;
   input: unknown;
-  /** So long the answer to the creation is held back: most models need no more. */
+  /** Time for which the answer to the creation is held back: most models need no more. */
   waitSeconds?: number;
   callbackUrl?: string | undefined;
 }

@@ -96,7 +96,7 @@ async function askSingle(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome |
   const first = await fleet.read({ ...work, heavy, streams: heavy });
   const [outcome] = first.outcomes;
   const isTooLarge = outcome?.kind === 'failed' && outcome.reason === 'too_large';
-  // Of a light call nobody expected that much.
+  // The result of a light call is unexpectedly large.
   const answered = isTooLarge && !heavy ? await fleet.read({ ...work, streams: true }) : first;
   return answered.stream ?? answered.outcomes[0] ?? fleet.nobody();
 }

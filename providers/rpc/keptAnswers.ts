@@ -56,7 +56,7 @@ export class KeptAnswers {
     return found;
   }
 
-  /** Nobody waits for it. */
+  /** Runs without being awaited. */
   #keep({ network, heights }: RpcFleet, place: AnswerPlace | undefined, outcome: RpcOutcome): void {
     if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
     if (outcome.end - outcome.start > MAX_KEPT) return;

@@ -3,7 +3,7 @@ import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { takeIds } from './questions.ts';
 
-/** Of a call that may be taken elsewhere. */
+/** Time before a call may go to another node. */
 export interface Patience {
   ms: number;
   /** Whether the call can go on elsewhere now; while it cannot, waiting is its best chance. */

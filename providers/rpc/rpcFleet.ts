@@ -39,7 +39,7 @@ const MIN_LIGHT_MS = 1_000;
 const PART = 10;
 /** A node at work says the head of its answer sooner, but for the heaviest of reads. */
 const SILENT_MS = 10_000;
-/** Of a node that failed again and again so many calls at once find out, where there is no other. */
+/** Concurrent calls that probe a repeatedly failed node, when there is no other. */
 const MAX_ON_OPEN = 4;
 
 export class RpcFleet {
@@ -105,7 +105,7 @@ export class RpcFleet {
         await this.inParts(work, pending, outcomes);
         break;
       }
-      // Of streams the nodes count that were asked beside others, too.
+      // For streams, nodes that were asked in parallel count as well.
       if ((work.streams ? progress.tried.size : progress.attempts) >= MAX_ATTEMPTS) break;
       const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
       const answered = await this.askOnce({ ...work, calls }, progress, outcomes[pending[0] as number]);
@@ -199,7 +199,7 @@ export class RpcFleet {
     const { calls, signal, maxBytes, until, streams = false } = work;
     const isHeavy = work.heavy || streams;
     const timeoutMs = until - this.now();
-    // Nobody knows how long a heavy read may take.
+    // The duration of a heavy read is unpredictable.
     const patience = isHeavy ? undefined : this.patience(node, work, progress);
     let isSilent = true;
     const onHead = () => {
@@ -247,7 +247,7 @@ function isLate(outcome: RpcOutcome | undefined): boolean {
   return outcome?.kind === 'failed' && outcome.reason === 'timeout';
 }
 
-/** Of two attempts: a node's answer, of whatever kind, says more than none. */
+/** Better of two attempts: any answer of a node is better than none. */
 function better(before: RpcOutcome | undefined, after: RpcOutcome | undefined): RpcOutcome {
   if (after === undefined) return before ?? { kind: 'failed', reason: 'broken', sent: false };
   return after.kind === 'failed' && before !== undefined && before.kind !== 'failed' ? before : after;

@@ -119,7 +119,7 @@ export class RpcNode {
   private async exchange(call: NodeCall): Promise<NodeAttempt> {
     const { calls, asking } = call;
     call.startedAt = this.surroundings.now();
-    // Of a half-open node one call at a time finds out.
+    // A half-open node is probed by one call at a time.
     this.health.asked(call.startedAt);
     this.running += 1;
     let answered: NodeReply;
@@ -177,7 +177,7 @@ export class RpcNode {
     return (await answer.begins()) ? answer : { outcomes: readOutcomes(asked, answer.body(), answer.answers) };
   }
 
-  /** What an answer says of the node. */
+  /** Records the verdict of an answer about the node. */
   private end(call: NodeCall, answered: NodeReply): void {
     call.end();
     const { surroundings, health } = this;

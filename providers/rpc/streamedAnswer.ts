@@ -6,7 +6,7 @@ import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers
 import { plainPieces } from './nodeClient.ts';
 import { MAX_WHOLE_BYTES } from './rpcUpstreams.ts';
 
-/** What is smaller is read whole, so that all of it is known before anything is billed. */
+/** Smaller answers are read whole, so that all is known before anything is billed. */
 const STREAMED_FROM_BYTES = 1024 * 1024;
 export const MAX_STREAMED_BYTES = 256 * 1024 * 1024;
 /** Ids of ours are numbers of ten digits at most. */

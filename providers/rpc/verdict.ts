@@ -1,4 +1,4 @@
-/** What an answer, or its absence, says of the node that was asked. */
+/** Verdict of an answer, or of its absence, about the node. */
 import { anyCostIsChosen, hasHeavyCall } from '../../domain/rpc/methodCost.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
@@ -7,13 +7,13 @@ import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { BROKEN } from './questions.ts';
 import type { NodeOutcome, RpcOutcome } from './rpcUpstreams.ts';
 
-/** What one node answered to a call. */
+/** Answer of one node to a call. */
 export interface NodeReply {
   outcomes: RpcOutcome[];
   /** Undefined: none came. */
   status?: number;
   retryAfterMs?: number | undefined;
-  /** Nobody waited for the end. */
+  /** The call was stopped before its end. */
   stopped?: boolean;
 }
 
@@ -36,8 +36,8 @@ export function failureOf(error: unknown): RpcOutcome {
 }
 
 /**
- * What a call of a client's choosing can provoke by being too much for the node is no reason to close the node to everybody:
- * only of light calls a failure counts, and being late only of those whose cost no client chooses.
+ * A failure that a client can provoke by too large a call is no reason to close the node to everybody: failures count
+ * only for light calls, and lateness only for calls whose cost no client chooses.
  */
 export function verdictOf(calls: RpcCalls, answered: NodeReply): Verdict {
   const { outcomes, stopped } = answered;

@@ -53,7 +53,7 @@ const errorBody = z.object({ error: z.object({ code: z.string() }) });
 const CREDENTIAL_CODE = /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
 const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
 
-/** What an error reply means. A wrong key is a 422 like a wrong query: only the code tells them apart. */
+/** Meaning of an error reply. A wrong key is a 422 like a wrong query: only the code distinguishes them. */
 function failureOfReply(reply: WholeReply): UpstreamFailure {
   const code = codeOf(reply.body);
   const reason = reasonOf(reply, code);

@@ -34,7 +34,7 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
     answer,
     resultsOf({ results, unresponsive_engines: silent }) {
       if (results.length === 0 && silent.length > 0) {
-        // Nothing found because nobody looked: not an answer that may be charged.
+        // No engine searched: this is not an answer that may be charged.
         const detail = `no results, and ${silent.length} engines did not answer`;
         throw new UpstreamFailure({ reason: 'failed', detail, status: 200 });
       }

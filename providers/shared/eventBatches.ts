@@ -132,7 +132,7 @@ function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
   return usage === undefined ? events : [...events, { type: 'usage', usage }];
 }
 
-/** Of a service that does not stream: all of it came at once. */
+/** Answer of a service that does not stream, as one batch. */
 export function toChatStream(completion: Completion): ChatStream {
   async function* once(): AsyncGenerator<ChatEvent[]> {
     yield wholeAsEvents(completion);

@@ -23,7 +23,7 @@ const BY_STATUS: Record<number, UpstreamFailureReason> = {
 /** Answered by gateways before or between the service's servers: an order may be running behind them. */
 export const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504, 520, 522, 524]);
 
-/** Of an order that the service has no room for now. */
+/** Outcome of an order for which the service has no capacity now. */
 export function busyOutcome(
   { headers }: WholeReply,
   reason: Extract<FailedOutcome, { status: 'busy' }>['reason'],

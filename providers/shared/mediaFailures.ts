@@ -41,7 +41,10 @@ export function asMediaFailure(error: unknown, signal: AbortSignal): unknown {
   });
 }
 
-/** Of a call whose reply is read whole: an answer that is no HTTP is lost as one that was cut, and may be asked for again. */
+/**
+ * Failure of a call whose reply is read whole: malformed HTTP counts as lost like a cut answer, and may be requested
+ * again.
+ */
 export function reasonOfCall({ sent, isTooLarge, isLate }: ServiceHttpError): UpstreamFailureReason {
   if (isTooLarge) return 'garbage';
   if (isLate) return 'timeout';

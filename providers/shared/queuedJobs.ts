@@ -70,7 +70,7 @@ export function outcomeOfLostOrder(error: unknown): FailedOutcome {
   return sent === 'not_sent' ? { status: 'busy', reason: 'overloaded', detail } : { status: 'unknown', detail };
 }
 
-/** Of a question about an order: it is asked again later. */
+/** Outcome of a failed poll: it is repeated later. */
 function outcomeOfLostAnswer(error: unknown): FailedOutcome {
   if (!(error instanceof ServiceHttpError)) throw error;
   return { status: 'unknown', detail: error.message };

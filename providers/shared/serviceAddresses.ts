@@ -18,7 +18,7 @@ export interface ServiceAccess {
 
 /** Means of reaching a service at one of its addresses. */
 export interface AddressAccess extends Required<ServiceAccess> {
-  /** Of the entry, for the metrics. */
+  /** Name of the entry, for the metrics. */
   name: string;
 }
 

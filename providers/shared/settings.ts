@@ -11,7 +11,7 @@ export const service = {
   timeouts: timeouts.exactOptional(),
 };
 
-/** Of all workers together; the database counts. */
+/** Limits of all workers together, counted by the database. */
 export const limits = strictObject({
   concurrent: count(1, 10_000).exactOptional(),
   perMinute: count(1, 10_000).exactOptional(),

@@ -67,7 +67,7 @@ function callsOf<Provider extends object, Name extends string & keyof Provider>(
   return Object.fromEntries(offered.map((name) => [name, callAt(name)])) as Pick<Provider, Name>;
 }
 
-/** What is known without asking is the same at every address of a service. */
+/** Checks without a request are the same at every address of a service. */
 function checksOf(provider: MediaProvider = {}) {
   const { checkEdit, checkTranscription, checkSpeech } = provider;
   return {

@@ -37,7 +37,7 @@ type OrderEnd = Pick<SimulatorFault, 'retryAfterMs'> & {
   kind: SimulatorFault['kind'] | SimulatorBehaviour['outcome'];
 };
 
-/** What an order is refused with, whatever the stage. Undefined for what lets the order go on. */
+/** Refusal of an order at any stage. Undefined when the order goes on. */
 export function refusal({ kind, retryAfterMs }: OrderEnd): Outcome | undefined {
   if (kind in REFUSALS) return { status: 'refused', ...REFUSALS[kind as keyof typeof REFUSALS] };
   if (kind in BUSY) {

@@ -146,7 +146,7 @@ async function download(
   return { status: 'done', output: { ...output, providerReference: `simulator:${order.reference}` } };
 }
 
-/** What a fault or the configured end does to the output. */
+/** Damage to the output by a fault or the configured end. */
 function spoiledBy(cause: { kind: string } | undefined): { spoiled?: SpoiledOutput } {
   const kind = cause?.kind;
   const spoils = kind === 'garbage-output' || kind === 'empty-output' || kind === 'truncated-output';

@@ -10,7 +10,7 @@ import { optionValue } from '../local/video/titles.ts';
 import type { CallContext } from '../shared/provider.ts';
 
 const WORD = 'SIMULATED';
-/** Of the width of a picture. */
+/** Share of the width of a picture. */
 const WORD_SHARE = 0.75;
 const PATTERN_FRAMES_PER_SECOND = 8;
 const COMMENT = 'comment=Farebox simulator: a test pattern, not a generated video';

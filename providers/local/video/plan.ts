@@ -1,4 +1,4 @@
-/** What an order becomes: parts as filter graphs, a sound, and the files of its words. */
+/** Plan of an order: parts as filter graphs, a sound, and text files. */
 
 import { createHash } from 'node:crypto';
 import type { MediaRole } from '../../../domain/generation/media.ts';
@@ -99,7 +99,7 @@ const RATE = 48_000;
 /** Semitones above the root. */
 const CHORD = [0, 7, 12, 16];
 const MIN_ROOT_HZ = 110;
-/** Of one note; full scale is 1. */
+/** Amplitude of one note; full scale is 1. */
 const AMPLITUDE = 0.05;
 
 /** Ends in `[sound]`, exactly so long. `input` is read again from its start when it is shorter: its reader loops. */

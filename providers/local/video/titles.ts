@@ -56,7 +56,7 @@ function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'f
   return `${turning},trim=end_frame=${frames},${shown},format=yuv420p,setsar=1`;
 }
 
-/** Of a narrow frame the width decides, of a wide one the height. */
+/** The width decides for a narrow frame, the height for a wide one. */
 export function fontSizeIn({ width, height }: PixelSize): number {
   return Math.round(Math.min(height, width * 0.75) * 0.08);
 }

@@ -22,7 +22,7 @@ const OUTPUTS = {
   prores: { name: 'output.mov', contentType: 'video/quicktime', pixelFormat: 'yuv422p10le' },
 } as const;
 
-/** Of the output, in pixels. */
+/** Limits of the output in pixels. */
 const MAX_SHORT_SIDE = 2160;
 const MAX_LONG_SIDE = 4096;
 /** About five minutes of 1080p at 30 frames per second; ProRes takes a hundred times the bytes. */

@@ -120,7 +120,7 @@ async function firstOnes<T>(
   return [...answers];
 }
 
-/** What one node says of a payment; `Place` is where it saw it, so that nodes on two sides of a fork do not agree. */
+/** State of a payment at one node; `Place` is its position, so that nodes on two sides of a fork do not agree. */
 export type Sighting<Place> =
   | { state: 'absent'; gone: boolean; dropped?: true; stuck?: true }
   | ({ state: 'pending' | 'final' | 'wrong'; transaction: string } & Place);
