@@ -9,29 +9,29 @@ import { openAddresses } from './shared/serviceAddresses.ts';
 import type { TextProvider } from './shared/textProvider.ts';
 import type { MediaOutcome, TextOutcome } from './shared/upstreams.ts';
 
-/** The part of the configuration that providers are made of. */
+/** Configuration that providers are made from. */
 interface ProviderConfiguration {
-  /** By entry name. */
+  /** Key: entry name. */
   providers: Readonly<Record<string, ProviderSettings>>;
   dataFolder: string;
   jobs: { deadlineMinutes: number };
-  /** The value of an environment variable that an entry names; undefined when unset. */
+  /** Value of an environment variable that an entry names; undefined if unset. */
   secret(name: string): string | undefined;
 }
 
 export interface ProviderMeans extends Pick<AdapterTools, 'tools' | 'guardedFetch'> {
-  /** One per attempt with a foreign service that answers at once, for the metrics. */
+  /** Called once per attempt of a synchronous call to a service, for the metrics. */
   observe?: (entry: string, outcome: TextOutcome | MediaOutcome) => void;
 }
 
-/** Each call opens that part of every entry that has it, by entry name. */
+/** Each function opens one part of every entry that has it. Key: entry name. */
 export interface Providers {
   text(): Map<string, TextProvider>;
   media(images: ImageWork): Map<string, MediaProvider>;
   queue(): Map<string, GenerationProvider>;
 }
 
-/** An entry without the key of any address is absent: its models are offline. */
+/** Omits entries without a key for any address: their models are offline. */
 export function createProviders(configuration: ProviderConfiguration, means: ProviderMeans): Providers {
   const entries = Object.entries(configuration.providers).flatMap(([name, settings]) => {
     const parts = open(name, settings, { configuration, means });

@@ -1,7 +1,4 @@
-/**
- * The kinds of providers. A kind is a folder and one line here. The configuration file offers them in this order.
- * Each is imported in its line.
- */
+/** The provider kinds. A kind is a folder and one line here. The configuration schema lists them in this order. */
 import type { ProviderDefinition } from './shared/providerDefinition.ts';
 
 export const PROVIDERS: readonly [ProviderDefinition, ...ProviderDefinition[]] = [

@@ -1,4 +1,4 @@
-/** Anthropic's Messages API. One call each, never repeated here: it takes no idempotency key. */
+/** Anthropic's Messages API. Calls are never retried here: the API takes no idempotency key. */
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
   createServiceHttp,
@@ -22,7 +22,7 @@ export interface AnthropicOptions extends Omit<ServiceHttpOptions, 'baseUrl' | '
 }
 
 const BASE_URL = 'https://api.anthropic.com';
-/** The next one, 2026-10-21, takes no sampling for any model; under this one the older models still do. */
+/** The next version, 2026-10-21, takes no sampling for any model. With this one older models still do. */
 const VERSION = '2023-06-01';
 
 export function createAnthropic(options: AnthropicOptions): Required<Omit<TextProvider, 'embed' | 'embeddingLimits'>> {

@@ -1,4 +1,4 @@
-/** What an error of the Messages API means: `{type: "error", error: {type, message, details}, request_id}`. */
+/** Maps errors of the Messages API: `{type: "error", error: {type, message, details}, request_id}`. */
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { failureOf, pauseOf, reasonOfStatus } from '../shared/failedReply.ts';
@@ -17,7 +17,7 @@ const BY_TYPE: Record<string, UpstreamFailureReason> = {
   overloaded_error: 'overloaded',
 };
 
-/** The status that each type comes with, for those that come inside a stream. */
+/** HTTP status of each error type, for errors inside a stream. */
 const STATUS: Record<string, number> = { overloaded_error: 529, rate_limit_error: 429, api_error: 500 };
 
 export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailure {
@@ -33,7 +33,7 @@ export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailur
   });
 }
 
-/** An error where an answer or a piece of one should be. */
+/** Maps an error sent in place of a message or a frame. */
 export function failureOfError(frame: Fields): UpstreamFailure {
   const error = isFields(frame.error) ? frame.error : {};
   const status = STATUS[errorNameOf(error.type)] ?? 200;
@@ -49,7 +49,7 @@ export function failureOfError(frame: Fields): UpstreamFailure {
 
 function reasonOf(status: number, error: Fields): UpstreamFailureReason {
   const type = errorNameOf(error.type);
-  // An account at the end of its means is no client that is too quick or wrong.
+  // Exhausted funds are the operator's problem, not the client's.
   if (/spend_limit|billing|on_hold/.test(codeOf(error))) return 'credential';
   const known = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
   if (known !== 'refused') return known ?? reasonOfStatus(status, true);
@@ -66,7 +66,7 @@ function codeOf(error: Fields | undefined): string {
 const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'] as const;
 const MAX_MS = 10 * 60_000;
 
-/** `anthropic-ratelimit-tokens-reset: 2026-01-01T00:00:10Z` of the limits that are used up. */
+/** Latest reset of the exhausted limits, from `anthropic-ratelimit-tokens-reset: 2026-01-01T00:00:10Z`. */
 function resetOf(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const resets = LIMITS.filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
     .map((limit) => Date.parse(headers[`anthropic-ratelimit-${limit}-reset`] ?? '') - nowMs)

@@ -1,4 +1,4 @@
-/** The frames of a streamed message. Called for every token of every stream: hand checks, and no more than needed. */
+/** Reads the frames of a streamed message. Runs for every token: checks by hand, and only what is needed. */
 import type { ChatEvent, TokenUsage } from '../../domain/text/chat.ts';
 import type { FrameReader } from '../shared/eventBatches.ts';
 import { type Fields, garbageFailure, isFields, parseJson } from '../shared/textFailures.ts';
@@ -8,10 +8,10 @@ import { sealedThought, thinkingDetail } from './thinking.ts';
 
 interface ContentBlock {
   type: unknown;
-  /** Of a tool's call: its place among the calls. */
+  /** Index among the tool calls; -1 for other blocks. */
   call: number;
   written: boolean;
-  /** Of a thought: kept until its signature is there. */
+  /** Text of a thinking block, kept until its signature arrives. */
   text: string;
   signature: string;
 }
@@ -50,7 +50,7 @@ export class AnthropicFrames implements FrameReader {
       case 'error':
         throw failureOfError(frame);
       default:
-        // `ping`, and what the service may add.
+        // `ping` and types added later.
         return false;
     }
   }
@@ -124,7 +124,7 @@ export class AnthropicFrames implements FrameReader {
     const block = this.blocks.get(index);
     if (block === undefined) return;
     this.blocks.delete(index);
-    // A call without arguments is one with an empty object.
+    // A call without arguments needs an empty object.
     if (block.call >= 0 && !block.written) {
       events.push({
         type: 'delta',

@@ -1,4 +1,4 @@
-/** Our messages in the words of the Messages API: turns that alternate, results of tools in the user's turn. */
+/** Converts chat messages to the Messages API: alternating turns, tool results in the user's turn. */
 import type {
   CacheControl,
   ChatMessage,
@@ -16,7 +16,7 @@ export interface Turn {
   content: Fields[];
 }
 
-/** All of them go to the front: the service has one system prompt. */
+/** Moves all system messages to the front: the service has one system prompt. */
 export function toSystem(messages: readonly ChatMessage[]): Fields[] {
   return messages.flatMap((message) =>
     message.role === 'system' || message.role === 'developer' ? toTexts(message.content) : [],
@@ -35,7 +35,7 @@ export function toTurns(messages: readonly ChatMessage[]): Turn[] {
   return turns.map((turn) => (turn.role === 'user' ? resultsFirst(turn) : turn));
 }
 
-/** The service wants what its tools answered before anything else that the user says. */
+/** The service requires tool results before other user content. */
 function resultsFirst({ role, content }: Turn): Turn {
   const isResult = (block: Fields) => block.type === 'tool_result';
   return { role, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
@@ -76,14 +76,14 @@ function toAssistant(message: Extract<ChatMessage, { role: 'assistant' }>): Fiel
   ];
 }
 
-/** The service wants an object; a model that wrote something else is quoted. */
+/** The service requires an object. Other text is wrapped in one. */
 function toInput(written: string): Fields {
   if (written.trim() === '') return {};
   const input = parseJson(written);
   return isFields(input) ? input : { arguments: written };
 }
 
-/** Only what the service signed is handed back: it refuses every other. */
+/** Returns signed thinking only: the service refuses any other. */
 function toThinking(message: Extract<ChatMessage, { role: 'assistant' }>): Fields[] {
   const signed = (message.reasoning_details ?? []).flatMap(toThinkingBlock);
   if (signed.length > 0) return signed;
@@ -97,7 +97,7 @@ function toThinkingBlock({ type, format, text, data }: ReasoningDetail): Fields[
   return type === 'thinking' ? [{ type, thinking: text ?? '', signature: data }] : [];
 }
 
-/** Empty texts are left out: the service refuses them. */
+/** Drops empty texts: the service refuses them. */
 function toTexts(content: string | readonly TextPart[]): Fields[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return content.flatMap((part) => toBlock(part));

@@ -1,4 +1,4 @@
-/** Whole answers of the Messages API, and what they have in common with its streams. */
+/** Reads whole answers of the Messages API; the stream reader shares parts. */
 import type {
   AssistantMessage,
   Completion,
@@ -68,7 +68,7 @@ export function finishReason(told: unknown): FinishReason {
   return typeof told === 'string' && Object.hasOwn(FINISH, told) ? (FINISH[told] ?? 'stop') : 'stop';
 }
 
-/** The service counts what was read from a cache and written to one beside the rest of the prompt; ours is the sum. */
+/** The service counts cache reads and writes beside the prompt; `promptTokens` is the sum. */
 export function readUsage(told: Fields, earlier?: TokenUsage): TokenUsage | undefined {
   const cachedTokens = count(told.cache_read_input_tokens) ?? earlier?.cachedTokens ?? 0;
   const cacheWriteTokens = count(told.cache_creation_input_tokens) ?? earlier?.cacheWriteTokens ?? 0;

@@ -1,4 +1,4 @@
-/** Our request in the words of the Messages API. */
+/** Converts a chat request to a Messages API body. */
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
@@ -28,10 +28,10 @@ export function toMessagesBody(request: ChatRequest, stream: boolean): Fields {
   return body;
 }
 
-/** Ours goes to 2, theirs to 1; and a temperature and a `top_p` together are refused. */
+/** Caps the temperature at 1 instead of 2. The service refuses `temperature` and `top_p` together. */
 function toSampling({ sampling }: ChatRequest, taken: boolean): Fields {
   const fields: Fields = {};
-  // A sequence of nothing but white space is refused.
+  // The service refuses stop sequences of white space only.
   const stop = sampling.stop?.filter((sequence) => sequence.trim() !== '') ?? [];
   if (stop.length > 0) fields.stop_sequences = stop;
   if (!taken) return fields;
@@ -65,7 +65,7 @@ function toTool({ name, description, parameters, strict }: FunctionTool): Fields
   };
 }
 
-/** Shares of the whole, of which a budget is a part; the service's least is 1,024 tokens. */
+/** Thinking budget as a share of `maxTokens`. The service requires at least 1,024 tokens. */
 const SHARES: Record<Exclude<ReasoningEffort, 'none'>, number> = {
   minimal: 0.1,
   low: 0.2,
@@ -81,7 +81,7 @@ function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefine
   if (reasoning === undefined) return undefined;
   if (isReasoningOff(request)) return forms.off === 'effort' ? undefined : { type: forms.off };
   if (reasoning.enabled === undefined && reasoning.effort === undefined) return undefined;
-  // A call that must be made is not thought about: the service refuses both together.
+  // The service refuses thinking together with a forced tool call.
   const forced = request.toolChoice === 'required' || typeof request.toolChoice === 'object';
   if (forced) return undefined;
   if (forms.thinking === 'adaptive') return { type: 'adaptive', display: 'summarized' };
@@ -91,7 +91,7 @@ function toThinking(request: ChatRequest, forms: ClaudeForms): Fields | undefine
   return budget < request.maxTokens ? { type: 'enabled', budget_tokens: budget } : undefined;
 }
 
-/** `between_tools` leaves short notes only, in the turns after tools. */
+/** `between_tools` counts as off: it only leaves short notes in turns after tools. */
 export function mayReason(request: ChatRequest): boolean {
   const forms = formsOf(request.upstreamModel);
   const thinking = toThinking(request, forms);
@@ -118,19 +118,21 @@ function toEffort(request: ChatRequest, forms: ClaudeForms): Fields {
 
 function toFormat({ responseFormat }: ChatRequest): Fields {
   if (responseFormat?.type !== 'json_schema') return {};
-  // As OpenAI has it, a schema with a name around it; a bare one is a schema too.
+  // OpenAI's form wraps the schema with a name; a bare schema is accepted too.
   const { schema = responseFormat.json_schema } = responseFormat.json_schema;
   if (!isFields(schema)) throw refusedFailure('The JSON schema of the response format is no object.');
   return { format: { type: 'json_schema', schema } };
 }
 
-/** The service has no format for "some JSON". */
+/** The service has no format for any JSON object. */
 function jsonWish({ responseFormat }: ChatRequest): Fields[] {
   if (responseFormat?.type !== 'json_object') return [];
   return [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }];
 }
 
-/** A cache is written, and paid for, only where it was asked to be kept; marks of the client's own go first. */
+/**
+ * Writes a cache, which costs money, only if the request asks for retention. The client's own marks take precedence.
+ */
 function toCache({ promptCache, messages }: ChatRequest): Fields {
   const { retention = 'default' } = promptCache ?? {};
   if (retention === 'default') return {};
@@ -140,17 +142,15 @@ function toCache({ promptCache, messages }: ChatRequest): Fields {
   return marked ? {} : { cache_control: { type: 'ephemeral', ttl: '1h' } };
 }
 
-/** Forms in which a generation of Claude takes thinking and sampling; each refuses those of the others with a 400. */
+/** Thinking and sampling options of a Claude generation. Each refuses those of the others with a 400. */
 interface ClaudeForms {
-  /** `budget`: so many tokens; `adaptive`: by an effort. */
+  /** `budget`: a number of tokens; `adaptive`: an effort. */
   thinking: 'budget' | 'adaptive';
-  /** How it is told not to think; `effort`: it cannot, and the lowest effort is the nearest. */
+  /** How thinking is turned off. `effort`: it cannot be, and the lowest effort comes nearest. */
   off: 'disabled' | 'between_tools' | 'effort';
-  /** Whether it thinks where the request says nothing of it. */
+  /** Whether it thinks by default. */
   thinksUnasked: boolean;
-  /** Whether `temperature`, `top_p` and `top_k` are taken. */
   sampling: boolean;
-  /** Whether the effort `xhigh` is known. */
   xhigh: boolean;
 }
 
@@ -164,7 +164,7 @@ function formsOf(model: string): ClaudeForms {
   return { thinking: 'adaptive', off, thinksUnasked: version >= 5, sampling: false, xhigh: true };
 }
 
-/** `claude-opus-4-7`, `claude-3-7-sonnet-20250219`: the first two numbers; a date is none. Without numbers: the newest. */
+/** First two numbers of `claude-opus-4-7` or `claude-3-7-sonnet-20250219`, without dates. No numbers: the newest. */
 function versionOf(model: string): number {
   const numbers = model.split(/[^0-9]+/).filter((part) => part !== '' && part.length < 3);
   const [major, minor = '0'] = numbers;

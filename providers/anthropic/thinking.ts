@@ -1,4 +1,4 @@
-/** What Claude thought, kept so that a later turn can hand it back: `data` is its signature, or all of it where it is sealed. */
+/** Claude's thinking, kept to be returned in a later turn. `data` is its signature, or all of it if redacted. */
 import type { ReasoningDetail } from '../../domain/text/chat.ts';
 
 export const THINKING_FORMAT = 'anthropic-claude-v1';

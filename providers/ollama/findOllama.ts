@@ -1,6 +1,6 @@
 /**
- * Looks once whether an Ollama answers at an address, and which models it has: GET /api/tags, then POST /api/show for
- * each. What answers and is no Ollama is asked nothing further; nothing that it says can make this throw.
+ * Checks once whether an Ollama runs at an address and lists its models: GET /api/tags, then POST /api/show for each. A
+ * server that is not an Ollama gets no further request. No reply makes this throw.
  */
 import type { EmbeddingModel, TextModel } from '../../domain/catalogue/model.ts';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
@@ -8,30 +8,30 @@ import { type Fields, isFields, parseJson } from '../shared/textFailures.ts';
 import { toModel } from './toModel.ts';
 
 export interface FoundOllama {
-  /** Those for text and for embeddings, the last changed first. */
+  /** Text and embedding models, the latest change first. */
   models: (TextModel | EmbeddingModel)[];
-  /** Names of its list that are not among them. */
+  /** Number of listed models that are not in `models`. */
   leftOut: number;
 }
 
 export interface LookOptions {
-  /** http(s), without a slash at the end. */
+  /** An http(s) URL without a trailing slash. */
   address: string;
-  /** For the list: what a start without an Ollama can lose. A refused connection costs nothing. */
+  /** Time limit for the list: the longest delay of a start without an Ollama. A refused connection costs no time. */
   listMs?: number;
-  /** For the descriptions of all its models; those that come later are left out. */
+  /** Time limit for all descriptions; models without one by then are left out. */
   showMs?: number;
 }
 
 const LIST_MS = 2_000;
 const SHOW_MS = 3_000;
-/** Nobody chats with more; each costs a question at every start. */
+/** Nobody uses more, and each costs a request at every start. */
 const MAX_MODELS = 200;
 const AT_ONCE = 8;
-/** A list of ten thousand models, or the longest licence in a description. */
+/** Holds a list of ten thousand models, or the longest licence in a description. */
 const MAX_REPLY_BYTES = 8 * 1024 * 1024;
 
-/** Undefined: there is none. */
+/** Undefined: no Ollama was found. */
 export async function findOllama(options: LookOptions): Promise<FoundOllama | undefined> {
   const { address, listMs = LIST_MS, showMs = SHOW_MS } = options;
   const timeouts = { connectMs: listMs, totalMs: Math.max(listMs, showMs) };
@@ -45,7 +45,7 @@ export async function findOllama(options: LookOptions): Promise<FoundOllama | un
     const models = await describeAll(service, wanted, AbortSignal.timeout(showMs));
     return { models, leftOut: listed.length - models.length };
   } finally {
-    // What still runs was given up by its signal.
+    // Requests still running were aborted by their signal.
     void service.close();
   }
 }
@@ -55,7 +55,7 @@ interface ListedModel {
   modifiedAt: unknown;
 }
 
-/** Without what it only hands on to a service elsewhere (`remote_host`): that is neither here nor free. */
+/** Omits models that run on another service (`remote_host`): they are neither local nor free. */
 async function listOf(service: ServiceHttp, signal: AbortSignal): Promise<ListedModel[] | undefined> {
   const body = await ask(service, { method: 'GET', path: '/api/tags', signal });
   if (body === undefined || !Object.hasOwn(body, 'models')) return undefined;
@@ -86,7 +86,7 @@ async function describeAll(service: ServiceHttp, listed: readonly ListedModel[],
   return found.filter((model) => model !== undefined);
 }
 
-/** The object that it answers with status 200; undefined for whatever else happens. */
+/** The JSON object of a 200 reply; undefined for any other result or error. */
 async function ask(service: ServiceHttp, call: Parameters<ServiceHttp['request']>[0]): Promise<Fields | undefined> {
   try {
     const { status, body } = await service.request(call);

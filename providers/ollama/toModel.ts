@@ -1,22 +1,22 @@
-/** A model as an Ollama describes it (POST /api/show), in the words of the catalogue. */
+/** Converts Ollama's description of a model (POST /api/show) to a catalogue model. */
 import type { EmbeddingModel, ModelBase, TextModel } from '../../domain/catalogue/model.ts';
 import type { Capabilities } from '../../domain/catalogue/specs.ts';
 import { count, type Fields, isFields, oneLine } from '../shared/textFailures.ts';
 
-/** What both kinds cost where nobody set a price: the machine is the operator's own. */
+/** Price unless the operator sets one: the machine is the operator's own. */
 const FREE = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } } as const;
-/** What Ollama itself loads a model with at the least. */
+/** Smallest context that Ollama uses by default. */
 const MIN_CONTEXT_TOKENS = 4_096;
 
 export interface DescribedModel {
-  /** The name by which it is asked for, tag included. */
+  /** Name in requests, tag included. */
   name: string;
-  /** Of its entry in the list, if that is a time. */
+  /** `modified_at` of the list entry; may be invalid. */
   modifiedAt: unknown;
   shown: Fields;
 }
 
-/** Undefined: neither for text nor for embeddings (a model that draws), or no description of a model at all. */
+/** Undefined: the model makes neither text nor embeddings (an image model), or the description is invalid. */
 export function toModel({ name, modifiedAt, shown }: DescribedModel): TextModel | EmbeddingModel | undefined {
   const info = isFields(shown.model_info) ? shown.model_info : undefined;
   if (info === undefined) return undefined;
@@ -56,19 +56,19 @@ function baseOf(name: string, modifiedAt: unknown, { parameter_size: size, quant
   } satisfies ModelBase;
 }
 
-/** 0 where it is no time. */
+/** Returns 0 for an invalid time. */
 function secondsOf(time: unknown): number {
   const milliseconds = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   return milliseconds > 0 ? Math.floor(milliseconds / 1_000) : 0;
 }
 
-/** Older ones do not tell; then a model that pools its tokens is for embeddings, and every other writes. */
+/** Older versions list no capabilities. Then a model that pools its tokens is for embeddings, any other for text. */
 function capabilitiesOf({ capabilities }: Fields, info: Fields): ReadonlySet<unknown> {
   if (Array.isArray(capabilities)) return new Set(capabilities);
   return new Set([ofArchitecture(info, 'pooling_type') === undefined ? 'completion' : 'embedding']);
 }
 
-/** Any model that writes can be held to a schema: the server does that, not the model. */
+/** Any text model supports schemas: the server enforces them, not the model. */
 function featuresOf(can: ReadonlySet<unknown>, { quantization_level: level }: Fields): Capabilities {
   return {
     supportsFunctionCalling: can.has('tools'),
@@ -94,7 +94,7 @@ function quantizationOf(level: unknown): NonNullable<Capabilities['quantization'
   return QUANTIZATIONS.find(([pattern]) => pattern.test(name))?.[1] ?? 'not-available';
 }
 
-/** What the model was made for, unless its own settings load less of it. */
+/** Context length of the model, or less if its settings limit it. */
 function contextOf({ parameters }: Fields, info: Fields): number | undefined {
   const made = ofArchitecture(info, 'context_length') || undefined;
   const set = typeof parameters === 'string' ? /^num_ctx\s+(\d{1,9})\s*$/m.exec(parameters)?.[1] : undefined;

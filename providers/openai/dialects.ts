@@ -1,4 +1,4 @@
-/** What services with OpenAI's API have not in common. */
+/** Differences between services with OpenAI's API. */
 
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { OpenAiDialect, XSearchForm } from './settings.ts';
@@ -6,24 +6,24 @@ import { isOpenAiItself } from './textFeatures.ts';
 
 export interface Dialect {
   maxTokens: 'max_tokens' | 'max_completion_tokens';
-  /** `top_k`, `min_p`, `repetition_penalty`, `stop_token_ids`: OpenAI answers 400 to a field that it does not know. */
+  /** `top_k`, `min_p`, `repetition_penalty`, `stop_token_ids`: OpenAI refuses unknown fields with a 400. */
   extendedSampling: boolean;
-  /** Takes the role `developer`; elsewhere it is `system`. */
+  /** Takes the role `developer`; otherwise `system` is sent. */
   developerRole: boolean;
   videoParts: boolean;
-  /** Which recordings it takes; undefined: what it takes is its model's affair. */
+  /** Supported recording formats; undefined: they depend on the model. */
   audioFormats: readonly string[] | undefined;
-  /** Takes an earlier turn's reasoning back. */
+  /** Accepts the reasoning of earlier turns. */
   reasoningTurns: boolean;
-  /** Tells users apart by this field. */
+  /** Field that identifies the end user. */
   userField: 'user' | 'safety_identifier';
-  /** Knows `verbosity`, `prompt_cache_key`, `prompt_cache_retention` and `store`. */
+  /** Supports `verbosity`, `prompt_cache_key`, `prompt_cache_retention` and `store`. */
   openAiFields: boolean;
-  /** Thinking is turned off by an effort, or by an argument of the model's template. */
+  /** How reasoning is turned off: by an effort, or by an argument of the chat template. */
   reasoningOff: 'effort' | 'template';
-  /** Its word for each of our efforts. */
+  /** The service's name for each effort. */
   efforts: Record<Exclude<ReasoningEffort, 'none'>, string>;
-  /** How a search on X is asked for: the operator's to say. Undefined: there is none. */
+  /** Form of a search on X, set by the operator. Undefined: not supported. */
   xSearch?: XSearchForm | undefined;
 }
 
@@ -40,7 +40,7 @@ const OPENAI: Dialect = {
   efforts: { minimal: 'minimal', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'xhigh' },
 };
 
-/** vLLM, llama.cpp, Ollama and their like. Their older releases know three efforts and refuse others. */
+/** vLLM, llama.cpp, Ollama and similar servers. Their older releases know three efforts and refuse others. */
 const COMPATIBLE: Dialect = {
   maxTokens: 'max_tokens',
   extendedSampling: true,
@@ -54,7 +54,7 @@ const COMPATIBLE: Dialect = {
   efforts: { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' },
 };
 
-/** It turns thinking off by an effort, and knows no videos. */
+/** Turns reasoning off by an effort, and takes no videos. */
 const OLLAMA: Dialect = { ...COMPATIBLE, reasoningOff: 'effort', videoParts: false };
 
 const DIALECTS: Record<OpenAiDialect, Dialect> = {
@@ -67,7 +67,7 @@ export function dialectOf(baseUrl: string, chosen?: OpenAiDialect): Dialect {
   return DIALECTS[dialectNameOf(baseUrl, chosen)];
 }
 
-/** Only OpenAI's own hosts speak its strict dialect. */
+/** Only OpenAI's own hosts use the strict dialect. */
 export function dialectNameOf(baseUrl: string, chosen?: OpenAiDialect): OpenAiDialect {
   return chosen ?? (isOpenAiItself(baseUrl) ? 'openai' : 'compatible');
 }

@@ -1,4 +1,4 @@
-/** Embeddings: our request in the service's words, and its vectors in the order of the inputs. */
+/** Converts embedding requests and replies; vectors are returned in the order of the inputs. */
 import { endianness } from 'node:os';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 import { count, type Fields, garbageFailure, isFields } from '../shared/textFailures.ts';
@@ -10,15 +10,15 @@ export function toEmbeddingBody(request: EmbeddingRequest, dialect: Dialect): Fi
   return {
     model: request.upstreamModel,
     input: request.inputs,
-    // A third of the size of numbers in JSON; a service that does not know it answers numbers.
+    // A third of the size of JSON numbers. A service without base64 replies with numbers.
     encoding_format: 'base64',
     ...(request.dimensions === undefined ? {} : { dimensions: request.dimensions }),
-    // OpenAI knows no other field here.
+    // OpenAI takes no other field here.
     ...(dialect.openAiFields ? { user: request.endUser } : { [dialect.userField]: request.endUser }),
   };
 }
 
-/** In short turns: 2,048 vectors of 3,072 numbers take up to a fifth of a second (bench `stalls`). */
+/** Yields to the event loop: 2,048 vectors of 3,072 numbers take up to a fifth of a second (bench `stalls`). */
 export async function readEmbeddings(body: unknown, request: EmbeddingRequest): Promise<Embeddings> {
   const error = errorIn(body);
   if (error !== undefined) throw failureOfError(error);
@@ -48,7 +48,7 @@ function toVector(embedding: unknown): Float32Array {
   return vector;
 }
 
-/** Little-endian, whatever this machine is. */
+/** The bytes are little-endian on every machine. */
 function fromBase64(text: string): Float32Array {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length % 4 !== 0) throw garbageFailure('an embedding that is no vector');

@@ -1,6 +1,6 @@
 /**
- * What an error of a service with OpenAI's API means. OpenAI names errors by `error.type` and `error.code`; vLLM put them
- * at the top level for long, Ollama's is sometimes a bare string, FastAPI in front of anything answers `detail`.
+ * Maps errors of services with OpenAI's API. OpenAI names errors by `error.type` and `error.code`. Older vLLM puts them
+ * at the top level. Ollama's error may be a bare string. FastAPI before any service sends `detail`.
  */
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
@@ -54,7 +54,7 @@ export function failureOfReply(reply: WholeReply, nowMs: number): UpstreamFailur
   });
 }
 
-/** An error object where an answer or a piece of one should be; some of them carry the status that they came too late for. */
+/** Maps an error sent in place of an answer or a frame. Some carry the HTTP status that could no longer be sent. */
 export function failureOfError(error: Fields): UpstreamFailure {
   const code = Number(error.code ?? error.status);
   const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : 200;
@@ -69,7 +69,7 @@ export function failureOfError(error: Fields): UpstreamFailure {
   });
 }
 
-/** The error object of a body that is one; undefined for every other. */
+/** The error object of an error body; undefined for any other body. */
 export function errorIn(body: unknown): Fields | undefined {
   if (!isFields(body)) return undefined;
   if (isFields(body.error)) return body.error;
@@ -81,18 +81,18 @@ export function errorIn(body: unknown): Fields | undefined {
 }
 
 function reasonOfNames(error: Fields): UpstreamFailureReason | undefined {
-  // The nearer name first: `code` tells more than `type`.
+  // `code` is more specific than `type`.
   for (const each of [errorNameOf(error.code), errorNameOf(error.type)]) {
     if (Object.hasOwn(BY_NAME, each)) return BY_NAME[each];
   }
-  // vLLM has no name of its own for it.
+  // vLLM has no code for this error.
   return /\bmaximum context length\b/.test(oneLine(error.message)) ? 'context_length' : undefined;
 }
 
 const RESETS = ['requests', 'tokens'] as const;
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** `x-ratelimit-reset-tokens: 6m0s` of a limit that is used up, or of the later one where nothing says which is. */
+/** Longest `x-ratelimit-reset-tokens: 6m0s` among the exhausted limits, or among all if none is marked exhausted. */
 function resetOf(headers: Readonly<Record<string, string>>): number | undefined {
   const usedUp = RESETS.filter((each) => headers[`x-ratelimit-remaining-${each}`] === '0');
   const pauses = (usedUp.length > 0 ? usedUp : RESETS).flatMap((each) => {

@@ -1,4 +1,4 @@
-/** The frames of a streamed chat completion. Called for every token of every stream: hand checks, and no more than needed. */
+/** Reads the frames of a streamed chat completion. Runs for every token: checks by hand, and only what is needed. */
 import type { ChatDelta, ChatEvent, ToolCallDelta } from '../../domain/text/chat.ts';
 import type { FrameReader } from '../shared/eventBatches.ts';
 import { count, type Fields, garbageFailure, isFields, parseJson } from '../shared/textFailures.ts';
@@ -15,7 +15,7 @@ import {
 } from './reply.ts';
 
 interface Call {
-  /** The service's own position; undefined where it gives none. */
+  /** Index that the service gave; undefined if none. */
   place: number | undefined;
   id: string;
 }
@@ -62,7 +62,7 @@ export class OpenAiFrames implements FrameReader {
     if (error !== undefined) throw failureOfError(error);
   }
 
-  /** `[DONE]` ends what the service left without a reason. */
+  /** Finishes the choices that `[DONE]` left without a reason. */
   private conclude(events: ChatEvent[]): void {
     if (this.choices.size === 0) throw garbageFailure('a stream without a choice');
     for (const [index, choice] of this.choices) {
@@ -74,7 +74,7 @@ export class OpenAiFrames implements FrameReader {
     if (!isFields(told)) throw garbageFailure('a choice that is no object');
     const index = count(told.index ?? 0);
     if (index === undefined) throw garbageFailure('a choice without a place');
-    // More than was asked for is not ours to bill.
+    // Unrequested choices cannot be billed.
     if (index >= this.n) return;
     let choice = this.choices.get(index);
     if (choice === undefined) {
@@ -119,9 +119,7 @@ function callsIn(delta: Fields): readonly unknown[] {
   return isFields(delta.function_call) ? [{ index: 0, function: delta.function_call }] : NONE;
 }
 
-/**
- * Most services number the calls; some give every one the number 0, or none, and only the id tells that another begins.
- */
+/** Most services number the calls. Some give each the number 0, or none, so that only the id marks a new call. */
 function toCallDelta(told: unknown, calls: Call[]): ToolCallDelta {
   if (!isFields(told)) throw garbageFailure('a tool call that is no object');
   const named = isFields(told.function) ? told.function : {};

@@ -5,7 +5,7 @@ import { createOpenAi } from './openai.ts';
 import { type OpenAiSettings, openAiSettings } from './settings.ts';
 import { isOpenAiItself, textFeatures } from './textFeatures.ts';
 
-/** OpenAI, and every service with its API. A key for OpenAI goes to OpenAI only. */
+/** OpenAI and every service with its API. OpenAI's key is sent to OpenAI only. */
 export const openai: ProviderDefinition<OpenAiSettings> = {
   kind: 'openai',
   settings: openAiSettings,

@@ -1,4 +1,4 @@
-/** Our messages in the words of chat completions. */
+/** Converts chat messages to chat completions messages. */
 import type { ChatMessage, MediaPart, TextPart, UserPart } from '../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import type { Fields } from '../shared/textFailures.ts';
@@ -37,7 +37,7 @@ function toTurn(message: Extract<ChatMessage, { role: 'assistant' }>, dialect: D
   return turn;
 }
 
-/** Marks for a cache are Anthropic's: these services cache by themselves. */
+/** Omits cache marks, which are Anthropic's: these services cache automatically. */
 function toText(content: string | readonly TextPart[]): string | Fields[] {
   return typeof content === 'string' ? content : content.map(({ text }) => ({ type: 'text', text }));
 }

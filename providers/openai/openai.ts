@@ -1,6 +1,6 @@
 /**
- * Chat completions and embeddings of OpenAI and of every service with the same API: vLLM, llama.cpp, Ollama and others.
- * One call each, never repeated here: no operation takes an idempotency key.
+ * Chat completions and embeddings of OpenAI and of every service with its API: vLLM, llama.cpp, Ollama and others.
+ * Calls are never retried here: no operation takes an idempotency key.
  */
 import type { ChatRequest, Completion } from '../../domain/text/chat.ts';
 import {
@@ -30,11 +30,11 @@ import type { OpenAiDialect, XSearchForm } from './settings.ts';
 export interface OpenAiOptions extends Omit<ServiceHttpOptions, 'baseUrl' | 'headers'> {
   /** Default: the published address. */
   baseUrl?: string | undefined;
-  /** Servers of one's own often need none. */
+  /** Self-hosted servers often need none. */
   apiKey?: string | undefined;
-  /** Default: by the address. */
+  /** Default: derived from the address. */
   dialect?: OpenAiDialect | undefined;
-  /** How a search on X is asked for; undefined: the service has none. */
+  /** Form of a search on X; undefined: not supported. */
   xSearch?: XSearchForm | undefined;
 }
 

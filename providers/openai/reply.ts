@@ -1,4 +1,4 @@
-/** Whole answers of chat completions and embeddings, and what they have in common with their streams. */
+/** Reads whole answers of chat completions; the stream reader shares parts. */
 import { randomUUID } from 'node:crypto';
 import type {
   AssistantMessage,
@@ -13,7 +13,7 @@ import type {
 import { count, type Fields, garbageFailure, isFields } from '../shared/textFailures.ts';
 import { errorIn, failureOfError } from './errorReply.ts';
 
-/** A body with status 200; throws UpstreamFailure for what is no completion. */
+/** Takes the body of a 200 reply. Throws UpstreamFailure if it is no completion. */
 export function readCompletion(body: unknown, n: number): Completion {
   const error = errorIn(body);
   if (error !== undefined) throw failureOfError(error);
@@ -56,7 +56,7 @@ function readMessage(message: Fields): AssistantMessage {
   };
 }
 
-/** A string, or parts of which the texts are joined. */
+/** Content is a string, or parts whose texts are joined. */
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content;
   if (content === null || content === undefined) return undefined;
@@ -65,7 +65,7 @@ function textOf(content: unknown): string | undefined {
 }
 
 function readCalls(message: Fields): ToolCall[] {
-  // The form of the first tools: one function, without an id.
+  // Legacy form: one function, without an id.
   const legacy = isFields(message.function_call) ? [{ function: message.function_call }] : [];
   const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : legacy;
   return calls.map((call) => {
@@ -78,18 +78,18 @@ function readCalls(message: Fields): ToolCall[] {
   });
 }
 
-/** Services that take no part in the pairing of calls and results give no id, and the pair still needs one. */
+/** Some services give no id, but a tool result needs one to name its call. */
 export function newCallId(): string {
   return `call_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** JSON as the model wrote it; some services have parsed it. */
+/** JSON text as the model wrote it; some services parse it first. */
 export function argumentsOf(given: unknown): string | undefined {
   if (typeof given === 'string') return given;
   return isFields(given) ? JSON.stringify(given) : undefined;
 }
 
-/** vLLM says `reasoning`, which it called `reasoning_content` before, as DeepSeek and llama.cpp do. */
+/** vLLM sends `reasoning`. Its older versions, DeepSeek and llama.cpp send `reasoning_content`. */
 export function reasoningOf(message: Fields): string | undefined {
   const told = message.reasoning_content ?? message.reasoning;
   return typeof told === 'string' && told !== '' ? told : undefined;
@@ -126,18 +126,18 @@ const FINISH: Record<string, FinishReason | 'failed'> = {
   tool_use: 'tool_calls',
   content_filter: 'content_filter',
   safety: 'content_filter',
-  // The service gave up: what came before is no answer.
+  // The service failed: the text before it is no answer.
   error: 'failed',
   abort: 'failed',
   insufficient_system_resource: 'failed',
 };
 
-/** The nearest of ours; what is not known ended somehow. */
+/** The nearest known reason; unknown ones count as `stop`. */
 export function finishReason(told: unknown): FinishReason | 'failed' {
   return typeof told === 'string' && Object.hasOwn(FINISH, told) ? (FINISH[told] ?? 'stop') : 'stop';
 }
 
-/** With calls the reason is `tool_calls`; a cut by the length stays one. A service that was told which one to call says `stop`. */
+/** With calls, `stop` becomes `tool_calls`: services say `stop` if the request named the tool. */
 export function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
   return hasCalls && reason === 'stop' ? 'tool_calls' : reason;
 }
@@ -162,11 +162,11 @@ function restOfTotal(total: unknown, promptTokens = 0): number {
   return Math.max(0, (count(total) ?? 0) - promptTokens);
 }
 
-/** Undefined: not told, or not in numbers that can be billed. */
+/** Undefined: absent, or not billable numbers. */
 export function readUsage(told: unknown): TokenUsage | undefined {
   if (!isFields(told)) return undefined;
   const promptTokens = count(told.prompt_tokens);
-  // Embeddings and some servers leave it out where nothing was made, some also where something was.
+  // Embeddings and some servers omit it if no tokens were made; some servers omit it always.
   const completion = count(told.completion_tokens ?? restOfTotal(told.total_tokens, promptTokens));
   if (promptTokens === undefined || completion === undefined) return undefined;
   const prompt = isFields(told.prompt_tokens_details) ? told.prompt_tokens_details : {};
@@ -175,7 +175,7 @@ export function readUsage(told: unknown): TokenUsage | undefined {
   const written = count(prompt.cache_creation_input_tokens) ?? count(prompt.cache_write_tokens) ?? 0;
   const cachedTokens = Math.min(cached, promptTokens);
   const reasoningTokens = count(made.reasoning_tokens) ?? 0;
-  // xAI counts the reasoning beside the completion, and its total tells.
+  // xAI counts reasoning beside the completion, as its total shows.
   const beside = reasoningTokens > 0 && told.total_tokens === promptTokens + completion + reasoningTokens;
   const completionTokens = beside ? completion + reasoningTokens : completion;
   return {

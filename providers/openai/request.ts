@@ -1,4 +1,4 @@
-/** Our request in the words of chat completions. */
+/** Converts a chat request to a chat completions body. */
 import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
 import { temperatureWithin } from '../shared/temperature.ts';
@@ -44,8 +44,8 @@ function toSampling(sampling: Sampling, dialect: Dialect): Fields {
 }
 
 /**
- * A temperature that moves between two bounds is llama.cpp's `dynatemp_range`, to both sides of `temperature`; its like
- * ignore the field and keep the middle. Elsewhere the temperature stands still within the bounds.
+ * llama.cpp varies the temperature by `dynatemp_range` to both sides of `temperature`. Similar servers ignore the field
+ * and use the middle. Other services get one temperature within the bounds.
  */
 function toTemperature(sampling: Sampling, dialect: Dialect): Fields {
   const { min_temp: least, max_temp: most } = sampling;
@@ -75,7 +75,7 @@ function toChoice(choice: ToolChoice): string | Fields {
   return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
 }
 
-/** A service refuses an effort that its model does not have. A template ignores an argument that it does not know. */
+/** Services refuse an effort that the model lacks, so `none` is reliable. Templates ignore unknown arguments. */
 export function mayReason(request: ChatRequest, dialect: Dialect): boolean {
   return !(isReasoningOff(request) && dialect.reasoningOff === 'effort');
 }

@@ -1,21 +1,20 @@
-/** Settings of an entry of the kind `openai`. */
 import { z } from 'zod';
 import { strictObject } from '../../infra/config/schema/primitives.ts';
 import { EITHER, hasOneAddress, textService } from '../shared/settings.ts';
 
-/** Dialect of the API: OpenAI's own, that of vLLM and llama.cpp, or Ollama's. */
+/** Dialects of the API: OpenAI's own, that of vLLM and llama.cpp, and Ollama's. */
 const OPENAI_DIALECTS = ['openai', 'compatible', 'ollama'] as const;
 export type OpenAiDialect = (typeof OPENAI_DIALECTS)[number];
-/** `{"type": "x_search"}` among the tools, or `search_parameters` with X as the source. */
+/** `tool`: `{"type": "x_search"}` among the tools; `search_parameters`: that field, with X as the source. */
 const X_SEARCH_FORMS = ['tool', 'search_parameters'] as const;
 export type XSearchForm = (typeof X_SEARCH_FORMS)[number];
 
 export const openAiSettings = strictObject({
   kind: z.literal('openai'),
   ...textService,
-  /** Default: by the address. */
+  /** Default: derived from the address. */
   dialect: z.enum(OPENAI_DIALECTS).exactOptional(),
-  /** How a search on X is asked for; left out: the service has none. */
+  /** Form of a search on X; absent: not supported. */
   xSearch: z.enum(X_SEARCH_FORMS).exactOptional(),
   reasoningBeside: z
     .boolean()

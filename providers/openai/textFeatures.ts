@@ -1,4 +1,4 @@
-/** Abilities of a text service that follow from its settings and its address. */
+/** Features of a text service that follow from its settings and its address. */
 import type { TextFeatures } from '../../domain/providerKind.ts';
 import type { OpenAiSettings } from './settings.ts';
 
@@ -31,7 +31,7 @@ function isXAi(baseUrl: string): boolean {
   return /^https?:\/\/(?:[^/@]*\.)?api\.x\.ai(?=[:/?#]|$)/i.test(baseUrl);
 }
 
-/** Services, beside OpenAI and xAI, that keep the reasoning of some models to themselves, or show a summary of it. */
+/** Other services that hide the reasoning of some models, or show a summary of it. */
 function isHider(baseUrl: string): boolean {
   return /^https?:\/\/(?:[^/@]*\.)?(?:googleapis\.com|openrouter\.ai|azure\.com)(?=[:/?#]|$)/i.test(baseUrl);
 }

@@ -1,20 +1,20 @@
 /**
- * What families of picture models have not in common. OpenAI's own from its API reference ("Create image", "Create image
- * edit"); xAI's from its guide to images, which names shapes and tiers in place of sizes and takes edits as JSON.
+ * Differences between families of image models. Sources: OpenAI's API reference ("Create image", "Create image edit")
+ * and xAI's guide to images. xAI uses ratios and tiers instead of sizes, and JSON for edits.
  */
 import type { Quality } from '../../../domain/catalogue/specs.ts';
 import { nearestRatio } from '../../shared/imageSizes.ts';
 import { type Sizing, sizeOf, type WantedSize } from './imageSizes.ts';
 
 export interface OpenAiImageFamily {
-  /** The fields of a size. */
+  /** Request fields for the size. */
   size: (wanted: WantedSize) => Record<string, string>;
   quality: (quality: Quality) => string | undefined;
-  /** Knows `output_format`. */
+  /** Supports `output_format`. */
   choosesFormat: boolean;
-  /** Knows `moderation` in orders of new pictures. */
+  /** Supports `moderation` when generating. */
   moderates: boolean;
-  /** Answers addresses unless it is asked for base64. */
+  /** Replies with URLs unless the request wants base64. */
   asksForBase64: boolean;
   /** Sampling fields of open servers: `negative_prompt`, `num_inference_steps`, `guidance_scale`, `seed`. */
   sampling: boolean;
@@ -48,10 +48,10 @@ const DALL_E_2: OpenAiImageFamily = {
   quality: () => undefined,
 };
 const GROK: OpenAiImageFamily = { ...PLAIN, size: inWords, edits: 'json' };
-/** vLLM, SGLang, LocalAI and their like. */
+/** vLLM, SGLang, LocalAI and similar servers. */
 const OTHERS: OpenAiImageFamily = { ...PLAIN, size: sized({ kind: 'any' }), sampling: true };
 
-/** The first that fits. */
+/** The first match wins. */
 const FAMILIES: readonly [RegExp, OpenAiImageFamily][] = [
   [/^(gpt-image-1|chatgpt-image)/, GPT_1],
   [/^gpt-image/, GPT],

@@ -1,36 +1,34 @@
-/** In which sizes a family of models makes pictures, and how it is told. */
+/** Chooses the size of an image that a model family supports. */
 import { type PixelSize, ratioOf } from '../../shared/imageSizes.ts';
 
-/** What was ordered: pixels, or a shape and a tier of the model. */
+/** Requested size: pixels, or a ratio and a tier. */
 export interface WantedSize {
   width?: number | undefined;
   height?: number | undefined;
-  /** "16:9". */
+  /** For example "16:9". */
   aspectRatio?: string | undefined;
   /** "1K", "2K", "4K". */
   resolution?: string | undefined;
-  /** Of what is edited: its shape counts where only a tier was ordered. */
+  /** Size of the edited image: its ratio applies if only a tier is given. */
   source?: { width: number; height: number } | undefined;
 }
 
 export type Sizing =
-  /** One of these. */
   | { kind: 'listed'; sizes: readonly string[] }
-  /** Any within the bounds of `gpt-image-2` and later. */
+  /** Any size within the bounds of `gpt-image-2` and later. */
   | { kind: 'bounded' }
-  /** As ordered. */
   | { kind: 'any' };
 
 /**
- * Bounds of `gpt-image-2`: both edges divisible by 16, none longer than 3,840, at most 3:1, and not fewer than 655,360
- * or more than 8,294,400 pixels in all (OpenAI's guide to image generation).
+ * Bounds of `gpt-image-2` (OpenAI's guide to image generation): edges divisible by 16 and at most 3,840 long. Ratios
+ * are at most 3:1, with 655,360 to 8,294,400 pixels in all.
  */
 const BOUNDS = { step: 16, longest: 3_840, steepest: 3, least: 655_360, most: 8_294_400 } as const;
 
-/** PixelSize of a tier, whatever the shape. */
+/** Pixels of a tier, for any ratio. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024 ** 2, '2K': 2_048 ** 2, '4K': BOUNDS.most };
 
-/** `WIDTHxHEIGHT`; undefined where nothing was ordered and the service chooses. */
+/** `WIDTHxHEIGHT`; undefined: none was requested, so the service chooses. */
 export function sizeOf(wanted: WantedSize, sizing: Sizing): string | undefined {
   const pixels = pixelsOf(wanted);
   if (pixels === undefined) return undefined;
@@ -61,7 +59,7 @@ function bounded({ width, height }: PixelSize): PixelSize {
   return within({ width: across, height: stepped(Math.sqrt(area / shape)) });
 }
 
-/** Rounding may have gone a step over a bound: the longer edge gives way. */
+/** Rounding may exceed a bound by a step; then the longer edge shrinks. */
 function within(pixels: PixelSize): PixelSize {
   let { width, height } = pixels;
   const lengthen = (by: number) => {
@@ -71,7 +69,7 @@ function within(pixels: PixelSize): PixelSize {
   while (width * height > BOUNDS.most || Math.max(width, height) > BOUNDS.steepest * Math.min(width, height)) {
     lengthen(-BOUNDS.step);
   }
-  // The shorter edge grows: the shape may be at its steepest.
+  // The shorter edge grows, since the ratio may be at its limit.
   while (width * height < BOUNDS.least) {
     if (width < height) width += BOUNDS.step;
     else height += BOUNDS.step;
@@ -79,7 +77,7 @@ function within(pixels: PixelSize): PixelSize {
   return { width, height };
 }
 
-/** The one whose shape is nearest, and of those the one whose area is. */
+/** Chooses the nearest ratio, then the nearest area. */
 function nearest(pixels: PixelSize, sizes: readonly string[]): string | undefined {
   const distance = (size: string) => {
     const [width = 1, height = 1] = size.split('x').map(Number);

@@ -32,7 +32,7 @@ export function orderCall(order: ImageOrder, dialect: Dialect): Body {
   return { path: '/images/generations', json };
 }
 
-/** Where the service has no field for it, a wish is a sentence: these models follow them. */
+/** Adds options without a field to the prompt as sentences, which these models follow. */
 function promptOf({ prompt, style, negativePrompt }: ImageOrder, hasField: boolean): string {
   const sentences = [prompt];
   if (style !== undefined) sentences.push(`Style: ${style}.`);
@@ -40,7 +40,7 @@ function promptOf({ prompt, style, negativePrompt }: ImageOrder, hasField: boole
   return sentences.join('\n\n');
 }
 
-/** As the reference has it: more are refused there. */
+/** Limit of the API reference; more are refused. */
 const MAX_IMAGES = 16;
 const ENDINGS: Readonly<Record<string, string>> = {
   'image/png': 'png',
@@ -72,7 +72,7 @@ export async function editCall(edit: ImageEdit, dialect: Dialect): Promise<Body>
   return { path, multipart: { fields, files } };
 }
 
-/** Each is held thrice while it is sent. */
+/** Each image is in memory three times while it is sent. */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 
 async function imagesInJson(images: readonly ImageFile[]) {

@@ -1,6 +1,6 @@
 /**
- * Pictures, transcripts and speech of OpenAI and of every service with the same API. One call each, never repeated here:
- * no operation takes an idempotency key.
+ * Images, transcripts and speech of OpenAI and of every service with its API. Calls are never retried here: no
+ * operation takes an idempotency key.
  */
 
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
@@ -28,7 +28,7 @@ export interface OpenAiMediaOptions extends Omit<OpenAiOptions, 'xSearch'> {
 
 export type OpenAiMedia = Required<Pick<MediaProvider, 'makeImages' | 'editImage' | 'transcribe' | 'speak' | 'close'>>;
 
-/** As base64, a third larger. */
+/** Includes the third that base64 adds. */
 const MAX_PICTURES_BYTES = 96 * 1024 * 1024;
 const MAX_TRANSCRIPT_BYTES = 32 * 1024 * 1024;
 
@@ -94,7 +94,7 @@ async function post(
   return reply;
 }
 
-/** `instructions` does not work with them. */
+/** These models ignore `instructions`. */
 const WITHOUT_INSTRUCTIONS = /^tts-1/;
 
 /** POST /audio/speech. */
@@ -107,7 +107,7 @@ function speechCall(order: SpeechOrder, dialect: Dialect): Pick<ServicePost, 'pa
     response_format: format,
     ...(speed !== 1 && { speed }),
     ...(style !== undefined && !WITHOUT_INSTRUCTIONS.test(upstreamModel) && { instructions: style }),
-    // OpenAI knows none of these: it hears the language from the text.
+    // OpenAI supports none of these: it detects the language from the text.
     ...(!dialect.openAiFields && {
       language: order.language,
       temperature: order.temperature,
@@ -117,7 +117,7 @@ function speechCall(order: SpeechOrder, dialect: Dialect): Pick<ServicePost, 'pa
   return { path: '/audio/speech', json };
 }
 
-/** An error may come with status 200. */
+/** Errors may come with status 200. */
 async function speechOf(reply: ServiceReply, format: SpeechOrder['format']): Promise<Speech> {
   if (!(reply.headers['content-type'] ?? '').includes('json')) return await openSpeech(reply, format);
   const error = errorIn(await jsonOf(reply));

@@ -1,19 +1,18 @@
 /**
- * Takes the pictures out of `{"data": [{"b64_json": "…"}]}` while it comes, so that no more than a piece of one is held.
- * What is left, a small JSON with the number of the picture in its place, is for an ordinary parser.
+ * Extracts the images of `{"data": [{"b64_json": "…"}]}` to files while it arrives, so that only a piece of one is in
+ * memory. The rest is small JSON with the index of each image in its place.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { garbageFailure } from '../../shared/textFailures.ts';
 
 export interface ScannedPicture {
   path: string;
-  /** The first bytes. */
   head: Buffer;
 }
 
 const MAX_PICTURE_BYTES = 64 * 1024 * 1024;
 const MAX_REST_BYTES = 1024 * 1024;
-/** Looked at in one go, between which others have their turn. */
+/** Bytes scanned before yielding to other work. */
 const STEP_BYTES = 1024 * 1024;
 const HEAD_BYTES = 16;
 const FIELD = 'b64_json';
@@ -23,7 +22,7 @@ const COLON = 0x3a;
 
 interface OpenPicture extends ScannedPicture {
   file: FileHandle;
-  /** What has not made four characters yet. */
+  /** Base64 characters of an incomplete group of four. */
   carried: string;
   ended: boolean;
 }
@@ -38,7 +37,7 @@ export class PictureScanner {
   private picture: OpenPicture | undefined;
   private inString = false;
   private escaped = false;
-  /** The beginning of the last string. */
+  /** Beginning of the last string. */
   private word = '';
   private afterColon = false;
 
@@ -54,7 +53,7 @@ export class PictureScanner {
     }
   }
 
-  /** The rest as text. */
+  /** The JSON without the images. */
   end(): string {
     if (this.picture !== undefined) throw garbageFailure('a picture without an end');
     return Buffer.concat(this.rest).toString('utf8');
@@ -120,7 +119,7 @@ export class PictureScanner {
     const quote = step.indexOf(QUOTE);
     const last = quote !== -1;
     const end = from + (last ? quote : step.length);
-    // Some servers write a slash as `\/`.
+    // Some servers escape slashes as `\/`.
     const text = (picture.carried + piece.toString('latin1', from, end)).replaceAll('\\/', '/');
     const usable = last || !text.endsWith('\\') ? text.length : text.length - 1;
     const whole = last ? usable : usable - (usable % 4);
@@ -139,7 +138,7 @@ export class PictureScanner {
     const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
     const digits = text.length - padding;
     const bytes = Buffer.from(text, 'base64');
-    // The decoder leaves out what is no digit and stops at the padding.
+    // The decoder skips invalid characters and stops at the padding.
     const isWhole = !picture.ended && bytes.length === Math.floor((digits * 3) / 4) && digits % 4 !== 1;
     if (!isWhole) throw garbageFailure('a picture that is no base64');
     picture.ended = padding > 0;

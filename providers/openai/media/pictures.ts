@@ -1,4 +1,4 @@
-/** The answer of picture making: base64 in place, or addresses to fetch. */
+/** Reads image replies: base64, or URLs to fetch. */
 import { join } from 'node:path';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { sniffImage } from '../../../engines/media/image/sniffImage.ts';
@@ -19,7 +19,7 @@ export interface ExpectedPictures {
   fetchPicture: FetchPicture;
 }
 
-/** Exactly as many as were ordered, or an UpstreamFailure. */
+/** Returns exactly `count` images, or throws UpstreamFailure. */
 export async function readPictures(reply: ServiceReply, awaited: ExpectedPictures): Promise<MadeImage[]> {
   const { count, context } = awaited;
   const scanner = new PictureScanner(count, (index) => join(context.workFolder, `made-${index}`));
@@ -70,7 +70,7 @@ async function pictureOf(entry: unknown, { index, scanned, awaited }: PicturePla
   return { path, contentType: typeOf(await readHead(path)) };
 }
 
-/** By its signature: what the service says about it is not believed. */
+/** Determined from the signature: the service's claim is not trusted. */
 function typeOf(head: Buffer): string {
   const type = sniffImage(head);
   if (type === undefined || !TYPES.includes(type))
@@ -78,13 +78,13 @@ function typeOf(head: Buffer): string {
   return type;
 }
 
-/** Fetches a picture from the address that a service answered in place of base64. */
+/** Fetches an image from a URL that a service sent in place of base64. */
 export type FetchPicture = (url: string, target: { path: string; context: MediaCallContext }) => Promise<void>;
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 
-/** The service's own address is asked with its credential, any other through the guarded fetch and without one. */
+/** The service's own host gets its credential. Any other goes through the guarded fetch, without one. */
 export function createFetchPicture(options: ServiceHttpOptions, guardedFetch: GuardedFetch): FetchPicture {
   const http = createServiceHttp({ ...options, baseUrl: new URL(options.baseUrl).origin });
   const source = { http, baseUrl: options.baseUrl, guardedFetch };

@@ -6,11 +6,11 @@ import { recordingPart, spanIn, textIn } from '../../shared/transcripts.ts';
 import { errorIn, failureOfError } from '../errorReply.ts';
 import type { OpenAiDialect } from '../settings.ts';
 
-/** Which models tell times, in an answer of the format `verbose_json`; the others know `json` and no more. */
+/** Models that return times in the format `verbose_json`; the others support `json` only. */
 const TELLS_TIMES: Record<OpenAiDialect, RegExp> = {
-  // gpt-transcribe and gpt-4o-transcribe are the others.
+  // The other models are gpt-transcribe and gpt-4o-transcribe.
   openai: /^whisper/,
-  // Whisper by vLLM, faster-whisper, whisper.cpp; Parakeet and its like by their servers.
+  // Whisper on vLLM, faster-whisper or whisper.cpp; Parakeet and similar models on their servers.
   compatible: /^(?!gpt-)/,
   ollama: /^$/,
 };
