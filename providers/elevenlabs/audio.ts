@@ -1,8 +1,8 @@
 /**
- * Audio from words, three operations by the model: POST /v1/music for `music_…`, POST /v1/sound-generation for
- * `eleven_text_to_sound_…`, POST /v1/text-to-speech/{voice_id} for every other. Fields and ranges are those of the
- * published OpenAPI description; what an order leaves out has the service's own default (`prompt_influence` among them,
- * for which our orders have no word).
+ * Audio from text. The model selects the operation: POST /v1/music for `music_…`, POST /v1/sound-generation for
+ * `eleven_text_to_sound_…`, otherwise POST /v1/text-to-speech/{voice_id}. Fields and ranges follow the published
+ * OpenAPI description. Omitted members get the service's default, as does `prompt_influence`, which an order cannot
+ * set.
  */
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 import type { AudioRequest } from '../shared/provider.ts';
@@ -11,7 +11,7 @@ import { maxOutputBytes, OUTPUT_FORMAT, type Plan, pathVoice, refuseOrder } from
 type AudioOption = Exclude<keyof AudioOrder, 'kind' | 'prompt'>;
 
 interface Operation {
-  /** Members of an order that it has a field for. */
+  /** Members of an order that the operation supports. */
   takes: readonly AudioOption[];
   plan(request: AudioRequest): Plan;
 }
@@ -20,7 +20,7 @@ const MUSIC: Operation = { takes: ['durationSeconds', 'forceInstrumental'], plan
 const SOUND: Operation = { takes: ['durationSeconds', 'loop'], plan: planSound };
 const SPEECH: Operation = { takes: ['voice', 'languageCode', 'speed'], plan: planSpeech };
 
-/** How a client would call each member in a sentence; the order of the messages too. */
+/** Name of each member in error messages. Members are checked in this order. */
 const WORDS: Readonly<Record<AudioOption, string>> = {
   lyrics: 'lyrics',
   lyricsOptimizer: 'optimizer of lyrics',
@@ -35,7 +35,7 @@ const WORDS: Readonly<Record<AudioOption, string>> = {
 export function planAudio(request: AudioRequest): Plan {
   const operation = operationOf(request.upstreamModel);
   const untaken = wishesOf(request).find((wish) => !operation.takes.includes(wish));
-  // A wish that is paid for and dropped in silence would be worse than a refusal.
+  // Refuse: dropping a paid option silently would be worse.
   if (untaken !== undefined) return refuseOrder(`The model takes no ${WORDS[untaken]}.`);
   return operation.plan(request);
 }
@@ -45,7 +45,7 @@ function operationOf(upstreamModel: string): Operation {
   return upstreamModel.startsWith('eleven_text_to_sound_') ? SOUND : SPEECH;
 }
 
-/** What is asked for beyond the prompt; `false` asks for nothing. */
+/** Options set beyond the prompt; `false` counts as unset. */
 function wishesOf(request: AudioRequest): AudioOption[] {
   const wishes = Object.keys(WORDS) as AudioOption[];
   return wishes.filter((wish) => request[wish] !== undefined && request[wish] !== false);
@@ -82,7 +82,7 @@ function planSpeech(request: AudioRequest): Plan {
   return { ...plan, custom: voice.custom };
 }
 
-/** Members of the body that are undefined are not sent. */
+/** Undefined members of the body are not sent. */
 function post(path: string, { durationSeconds }: AudioRequest, json: Record<string, unknown>) {
   const call = { method: 'POST' as const, path, query: { output_format: OUTPUT_FORMAT }, json };
   return { call, maxBytes: maxOutputBytes(durationSeconds), custom: false };

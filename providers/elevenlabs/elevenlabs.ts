@@ -1,10 +1,9 @@
 /**
- * ElevenLabs: voice changes and audio from words. Each order is one synchronous call whose answer is the audio.
- *
- * No operation of the service takes an idempotency key or a reference of ours, so an order is never repeated blindly and
- * there is no `find`: its history lists its own ids, times, voices and texts, by which two orders of the same minute
- * cannot be told apart, and it is empty for accounts with zero retention. A guess there would hand one client's output to
- * another; a lost reply stays unknown and the job is refunded.
+ * ElevenLabs: voice changes and audio from text. Each order is one synchronous call whose reply is the audio. The
+ * service takes no idempotency key or reference, so an order is never retried blindly. There is no `find`: the history
+ * lists the service's own ids, times, voices and texts, and two orders of one minute look alike. It is empty for
+ * accounts with zero retention. A guess could hand one client's output to another, so a lost reply stays unknown and
+ * the job is refunded.
  */
 import { join } from 'node:path';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
@@ -20,9 +19,9 @@ import { outcomeOfError, replyFacts } from './errorReply.ts';
 import { maxOutputBytes, OUTPUT_FORMAT, type Plan, type PlannedCall, pathVoice, refuseOrder } from './plannedCall.ts';
 
 const BASE_URL = 'https://api.elevenlabs.io';
-/** The service converts before it answers; its own client waits as long. */
+/** The service converts before it replies; its own client waits as long. */
 const FIRST_BYTE_MS = 240_000;
-/** Seeds of the service are unsigned 32-bit; ours are any integer from 0. */
+/** The service takes unsigned 32-bit seeds; orders may have any integer from 0. */
 const SEED_RANGE = 2 ** 32;
 
 export function createElevenLabs(options: ServiceAccess): GenerationProvider {
@@ -43,7 +42,7 @@ export function createElevenLabs(options: ServiceAccess): GenerationProvider {
   };
 }
 
-/** Without the version, which is a part of each path. */
+/** Base URL without the version, which is part of each path. */
 export function serviceAddress({ baseUrl = BASE_URL }: Pick<ServiceAccess, 'baseUrl'>): string {
   return baseUrl.replace(/\/+(v1\/*)?$/, '');
 }
@@ -61,7 +60,7 @@ function planVoiceChange(request: VoiceChangeRequest): Plan {
   const audio = {
     name: 'audio',
     path: request.sourcePath,
-    // The service goes by the content; the name says nothing about the person's file.
+    // The service detects the type from the content. A fixed name hides the client's file name.
     filename: 'source',
     contentType: request.sourceContentType,
   };
@@ -87,7 +86,7 @@ async function perform(http: ServiceHttp, plan: PlannedCall, context: CallContex
   }
 }
 
-/** A 2xx is believed only when its body is the audio that was asked for. */
+/** Checks the audio: a 2xx status alone does not prove success. */
 async function delivered(path: string, headers: Record<string, string>): Promise<Outcome> {
   const told = replyFacts(headers);
   const declared = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';

@@ -1,7 +1,7 @@
 /**
- * What an error reply of ElevenLabs means for an order. The service names errors by `detail.code`, by `detail.status` in
- * its older form, and some by both, of which only `status` is specific (`bad_request` and `bad_prompt`); wrong fields
- * come as a list (FastAPI). Sources: the pages "Errors", "Error messages" and "Music quickstart" of its documentation and
+ * Maps ElevenLabs error replies to outcomes. The service names errors by `detail.code`, or by `detail.status` in its
+ * older form. Some replies have both, and only `status` is specific (`bad_request` and `bad_prompt`). Wrong fields come
+ * as a list (FastAPI). Sources: the pages "Errors", "Error messages" and "Music quickstart" of its documentation, and
  * its OpenAPI description.
  */
 import { z } from 'zod';
@@ -26,13 +26,13 @@ const detail = z.union([
 const errorBody = z.object({ detail });
 
 interface ElevenLabsError {
-  /** The service's own names for it, none where it gave none. */
+  /** The service's names for the error; empty if it gave none. */
   names: readonly string[];
   message: string;
   suggestedPrompt?: string;
 }
 
-/** The operator's to mend, whatever the status: the key, the account, the plan. */
+/** Errors of the key, account or plan, which the operator must fix, whatever the status. */
 const CREDENTIAL_CODES = new Set([
   'invalid_api_key',
   'missing_api_key',
@@ -51,15 +51,15 @@ const CREDENTIAL_CODES = new Set([
   'output_format_not_allowed',
 ]);
 
-/** The order's fault, whatever the status: a length is refused with 400 or 401. */
+/** Errors in the order, whatever the status: excess length gets 400 or 401. */
 const ORDER_CODES = new Set(['max_character_limit_exceeded', 'text_too_long', 'voice_not_found']);
 
-/** Plans decide which voices of others may be used: with a voice id of the client's own choice the order is at fault. */
+/** The plan limits the use of other accounts' voices. If the client chose the voice id, the order is at fault. */
 const VOICE_PLAN_CODES = new Set(['payment_required', 'paid_plan_required', 'only_for_creator+']);
 
 const CONTENT_CODES = new Set([
   'bad_prompt',
-  // Music from a prompt is planned first, and the plan is judged too; a plan that is suggested is no prompt.
+  // Music is planned from the prompt first, and the plan is moderated too. A suggested plan is no prompt.
   'bad_composition_plan',
   'content_policy_violation',
   'content_violation',
@@ -76,10 +76,10 @@ const EMPTY_CODES = new Set(['quota_exceeded', 'insufficient_credits']);
 
 const MAX_MESSAGE = 300;
 const MAX_NAME = 60;
-/** Room for the longest prompt that music is made from: a suggestion that was cut could not be used. */
+/** Longest music prompt: a truncated suggestion could not be used. */
 const MAX_SUGGESTION = 5_000;
 
-/** For every status but 2xx. `custom`: the client chose a voice id of its own. */
+/** Handles every status but 2xx. `custom`: the client chose a voice id that is not a default one. */
 export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcome {
   const error = readError(reply.body);
   const told = [`HTTP ${reply.status}`, ...(error?.names ?? [])].join(' ') + replyFacts(reply.headers);
@@ -92,7 +92,7 @@ export function outcomeOfError(reply: WholeReply, custom: boolean): FailedOutcom
   return { ...refused, ...(suggestedPrompt !== undefined && { suggestedPrompt }) };
 }
 
-/** Two kinds of 429 that need opposite answers: our own slots are full, or the whole service is. */
+/** A 429 means that the account's slots are full, the service is overloaded, or the credit is used up. */
 function busyOrEmpty(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
   if (isOneOf(error, CONCURRENCY_CODES)) return busyOutcome(reply, 'concurrency', told);
   if (isOneOf(error, OVERLOAD_CODES)) return busyOutcome(reply, 'overloaded', told);
@@ -108,7 +108,7 @@ function isOneOf(error: ElevenLabsError | undefined, codes: ReadonlySet<string>)
 function serverError(reply: WholeReply, error: ElevenLabsError | undefined, told: string): FailedOutcome {
   const overloaded = isOneOf(error, OVERLOAD_CODES) || (reply.status === 503 && error !== undefined);
   if (overloaded) return busyOutcome(reply, 'overloaded', told);
-  // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
+  // A known error body proves that the service replied. A gateway's page says nothing about the order.
   if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
   return { status: 'refused', reason: 'failed', message: publicMessage('failed', error), detail: told };
 }
@@ -119,7 +119,7 @@ function refusalReason(status: number, error: ElevenLabsError | undefined, custo
   if (custom && isOneOf(error, VOICE_PLAN_CODES)) return 'refused';
   if (isOneOf(error, CREDENTIAL_CODES)) return 'credential';
   if (status === 401 || status === 402 || status === 403) return 'credential';
-  // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
+  // A 4xx without a known error body comes from a proxy, as a redirect does.
   return error === undefined || status < 400 ? 'failed' : 'refused';
 }
 
@@ -151,19 +151,19 @@ function readError(body: Buffer): ElevenLabsError | undefined {
   };
 }
 
-/** Foreign words on one line and of bounded length, before they reach a client or a log. */
+/** Makes upstream text one line of bounded length for clients and logs. */
 function clean(text: string, maxLength: number): string {
   const line = text
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, maxLength);
-  // Half a character at the cut could not be stored as JSON.
+  // JSON cannot be stored with half of a surrogate pair.
   return line.replace(/\p{Cs}$/u, '');
 }
 
 const TOLD = ['request-id', 'current-concurrent-requests', 'maximum-concurrent-requests'] as const;
 
-/** Headers of a reply for operators: the request id of the service and the number of our slots in use. */
+/** Reply headers for operators: the request id and the used and available concurrency slots. */
 export function replyFacts(headers: Record<string, string>): string {
   return TOLD.flatMap((name) => {
     const value = headers[name];

@@ -25,7 +25,7 @@ export const DEFAULT_VOICES: Readonly<Record<string, string>> = {
   Will: 'bIHbv24MWmeRgasZH58o',
 };
 
-/** Default voices of earlier years, which the service still has; its list names them no more. */
+/** Former default voices: still served, no longer listed. */
 const EARLIER_VOICES: Readonly<Record<string, string>> = { Rachel: '21m00Tcm4TlvDq8ikWAM' };
 
 const KNOWN_VOICES: Readonly<Record<string, string>> = { ...DEFAULT_VOICES, ...EARLIER_VOICES };
@@ -33,11 +33,11 @@ const KNOWN_IDS = new Set(Object.values(KNOWN_VOICES));
 
 export interface Voice {
   id: string;
-  /** A voice of some account's own: whether it exists and may be used depends on what the client named. */
+  /** Not a default voice: it may not exist, or the account may not use it. */
   custom: boolean;
 }
 
-/** A default voice by name, or the text itself as a voice id. */
+/** Looks up a default voice by name; other text is taken as a voice id. */
 export function toVoice(nameOrId: string): Voice {
   const id = Object.hasOwn(KNOWN_VOICES, nameOrId) ? KNOWN_VOICES[nameOrId] : undefined;
   return id === undefined ? { id: nameOrId, custom: !KNOWN_IDS.has(nameOrId) } : { id, custom: false };

@@ -1,7 +1,7 @@
 /**
- * What an error reply of fal means for an order. Models name what is wrong in a list of `detail` (FastAPI's form, with
- * types of fal's own), the platform in one `detail` with an `error_type`, also in the header `x-fal-error-type`. Sources:
- * the pages "Model Errors" and "Request Error Types" of its documentation, and its OpenAPI description of the queue.
+ * Maps fal's error replies to outcomes. Models list errors in `detail` (FastAPI's form, with fal's own types). The
+ * platform sends one `detail` with an `error_type`, also in the header `x-fal-error-type`. Sources: the pages "Model
+ * Errors" and "Request Error Types" of its documentation, and its OpenAPI description of the queue.
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
@@ -21,15 +21,15 @@ const errorBody = z.object({
 });
 
 interface FalError {
-  /** fal's names for it; empty where it gave none. */
+  /** fal's names for the error; empty if it gave none. */
   types: readonly string[];
   message: string;
 }
 
-/** Refused for what is in the order, or for what came out of it. */
+/** Rejected input or output content. */
 const CONTENT_TYPES = new Set(['content_policy_violation']);
 
-/** The service's own failures, whatever the status that they come with. */
+/** Failures of the service, whatever the status. */
 const FAILED_TYPES = new Set([
   'internal_error',
   'internal_server_error',
@@ -43,19 +43,19 @@ const FAILED_TYPES = new Set([
   'startup_timeout',
 ]);
 
-/** With a status 400, to who asks for a result before its time; it has no type, and is never the client's fault. */
+/** Message of a 400 to a result request that came too early. It has no type and is never the client's fault. */
 const NOT_YET = 'Request is still in progress';
 
 const MAX_MESSAGE = 300;
 const MAX_FIELDS = 5;
 
 /**
- * What was asked. `submit`: to take the order in. Of an order that was accepted, `status`: how far it is, and `result`: what
- * came of it, which is the model's own answer; there "not now" is asked again and never means that it was not taken.
+ * Request that failed. `submit` creates an order, `status` reads its progress, `result` reads the model's own output.
+ * After acceptance a busy reply is retried and never means that the order was not accepted.
  */
 export type Stage = 'submit' | 'status' | 'result';
 
-/** For every status but 2xx. */
+/** Handles every status but 2xx. */
 export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   const error = readError(reply.body);
   const told = toldBy(reply, error);
@@ -63,7 +63,7 @@ export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   if (status === 429) return busyOutcome(reply, 'rate_limited', told);
   if (status === 408 || status === 425) return busyOutcome(reply, 'overloaded', told);
   if (status >= 500) return serverError(reply, error, { stage, told });
-  // What stands before the service says nothing about an order that the service has.
+  // A reply of a proxy says nothing about an accepted order.
   const early = error === undefined || error.message === NOT_YET;
   if (stage !== 'submit' && early) return { status: 'unknown', detail: told };
   const reason = refusalReason(reply, error, stage);
@@ -77,13 +77,13 @@ interface ErrorContext {
 
 function serverError(reply: WholeReply, error: FalError | undefined, { stage, told }: ErrorContext): FailedOutcome {
   const named = error !== undefined && error.types.length > 0;
-  // Of an accepted order the service repeats the error of the model, after it tried again by itself.
+  // The service repeats the model's error for an accepted order, after its own retries.
   if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);
   const asksToWait = error !== undefined || reply.headers['retry-after'] !== undefined;
   if (reply.status === 503 && asksToWait) return busyOutcome(reply, 'overloaded', told);
-  // Not being told how far an order is does not end it.
+  // A failed status request does not end the order.
   if (stage === 'status') return { status: 'unknown', detail: told };
-  // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
+  // A known error body proves that the service replied. A gateway's page says nothing about the order.
   if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
   return refusedAs(contentOr(error, 'failed'), error, told);
 }
@@ -98,9 +98,9 @@ function contentOr(error: FalError | undefined, otherwise: RefusalReason): Refus
 
 function refusalReason({ status }: WholeReply, error: FalError | undefined, stage: Stage): RefusalReason {
   if (status === 401 || status === 402 || status === 403) return 'credential';
-  // An unknown endpoint is a wrong `upstreamModel`; an unknown order is one that fal forgot.
+  // An unknown endpoint is a wrong `upstreamModel`. An unknown order was deleted by fal.
   if (status === 404) return stage === 'submit' && error !== undefined ? 'credential' : 'failed';
-  // Without the service's own words a 4xx, like a redirect, comes from something in front of it.
+  // A 4xx without a known error body comes from a proxy, as a redirect does.
   if (error === undefined || status < 400) return 'failed';
   if (error.types.some((type) => FAILED_TYPES.has(type))) return 'failed';
   return contentOr(error, 'refused');
@@ -139,13 +139,13 @@ function readError(body: Buffer): FalError | undefined {
   return { types: [...types, ...named], message: clean(fields.map(wordsOf).join('; ')) };
 }
 
-/** The first part of the place is always "body". */
+/** Drops the leading "body" of `loc`. */
 function wordsOf({ loc, msg }: z.infer<typeof fieldError>): string {
   const field = loc.filter((part, index) => index > 0 || part !== 'body').join('.');
   return field === '' ? msg : `${field}: ${msg}`;
 }
 
-/** Foreign words on one line and of bounded length, without addresses: those are of the client's media as fal keeps them. */
+/** Makes upstream text one line of bounded length, without URLs: those point to the client's media at fal. */
 function clean(text: string): string {
   return text
     .slice(0, 10 * MAX_MESSAGE)

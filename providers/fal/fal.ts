@@ -1,9 +1,8 @@
 /**
- * Jobs of fal's queue: an order is handed in, asked about until it is complete, and its output fetched from the address that
- * the result names. Sources: those of queue.ts, and fal's documentation of webhooks.
- *
- * The service takes neither a reference nor an idempotency key of ours and lists requests by its own ids and times only, so
- * there is no `find`: an order whose reply was lost stays unknown, and the job is refunded.
+ * Jobs in fal's queue: submit an order, poll until it is complete, download the output that the result names. Sources:
+ * those of queue.ts, and fal's documentation of webhooks. The service takes no reference or idempotency key and lists
+ * requests by its own ids and times only, so there is no `find`. An order whose reply was lost stays unknown, and the
+ * job is refunded.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -35,7 +34,7 @@ import { createWebhookCheck } from './webhook.ts';
 
 const MAX_KEYS_BYTES = 64 * 1024;
 
-/** The largest and slowest output that is fetched. */
+/** Limits for downloading an output. */
 const OUTPUT_LIMITS = {
   audio: { maxBytes: 200 * 1024 * 1024, timeoutMs: 5 * 60_000 },
   video: { maxBytes: 2 * 1024 * 1024 * 1024, timeoutMs: 10 * 60_000 },
@@ -79,7 +78,7 @@ const NO_ENDPOINT: Outcome = {
   detail: 'upstreamModel is no endpoint of fal',
 };
 
-/** Before anything is ordered: what fails here may be done again. */
+/** Runs before the order, so failures may be retried. */
 async function uploadAll(
   service: FalService,
   request: AudioRequest | VideoRequest,

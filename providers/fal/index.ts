@@ -8,7 +8,7 @@ import { createFalMedia } from './media/falMedia.ts';
 
 const settings = strictObject({ kind: z.literal('fal'), ...callingService });
 
-/** A `baseUrl` stands for all of the service's hosts: queue, storage and keys. */
+/** A `baseUrl` replaces all of the service's hosts: queue, storage and keys. */
 export const fal: ProviderDefinition<z.output<typeof settings>> = {
   kind: 'fal',
   settings,

@@ -1,6 +1,6 @@
 /**
- * Writes the input of a model of fal from an order of ours. An input is written in the names of our own API first, and each
- * family says where its names differ. Source: the endpoint types of fal's own client (fal-ai/fal-js,
+ * Converts an order to the input of a fal model. Fields start with the names of Farebox's own API; each family lists
+ * the names that differ. Source: the endpoint types of fal's own client (fal-ai/fal-js,
  * libs/client/src/types/endpoints.ts, versions of August 2026 and before) and the pages of the models.
  */
 import type { AudioRequest, VideoRequest } from '../shared/provider.ts';
@@ -8,16 +8,15 @@ import { type PublicMedium, publicOrder } from '../shared/publicOrder.ts';
 import type { Fields } from '../shared/textFailures.ts';
 import { longestPrefixRow } from './service.ts';
 
-/** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: as many as that length has at this rate. */
+/** `text`: "5"; `number`: 5; `suffixed`: "5s"; `frames`: frames per second, for a count of frames. */
 type DurationForm = 'text' | 'number' | 'suffixed' | { readonly frames: number };
 
 interface FalFamily {
-  /** Our name → the model's; null: the model has no such field. Two that have one name are joined in this order. */
+  /** Farebox's name → the model's; null: no such field. Lists with one target are joined in this order. */
   readonly names: Readonly<Record<string, string | null>>;
   readonly duration: DurationForm;
-  /** Lists of ours of which the model takes the first only. */
+  /** List fields of which the model takes only the first item. */
   readonly single?: readonly string[];
-  /** Sent with every order. */
   readonly fixed?: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -50,7 +49,7 @@ const MINIMAX_MUSIC: FalFamily = {
   duration: 'number',
 };
 
-/** By the beginning of the endpoint id, in whole segments; the longest that fits counts. */
+/** Key: whole leading segments of the endpoint id. The longest match wins. */
 const FAMILIES: Readonly<Record<string, FalFamily>> = {
   'bytedance/seed-audio-1.0': { names: { duration_seconds: null }, duration: 'number' },
   'bytedance/seedance-2.0': SEEDANCE,
@@ -93,7 +92,7 @@ const FAMILIES: Readonly<Record<string, FalFamily>> = {
     single: ['reference_image_urls'],
   },
   'minimax/h3': { names: NO_SOUND_SWITCH, duration: 'number' },
-  // The service's own default is AAC, which few players of ours take.
+  // The service's default is AAC, which few players of Farebox's clients take.
   'sonilo/v1.1/text-to-sound-effects': {
     names: SECONDS,
     duration: 'number',
@@ -105,8 +104,8 @@ const FAMILIES: Readonly<Record<string, FalFamily>> = {
 };
 
 /**
- * For every other model: our own names as they are, lengths of audio as numbers, those of video as text ("5"), which
- * more of fal's video models take than numbers.
+ * For other models: Farebox's names, audio durations as numbers, video durations as text ("5"), the form that most fal
+ * video models take.
  */
 const GENERIC: Readonly<Record<'audio' | 'video', FalFamily>> = {
   audio: { names: {}, duration: 'number' },

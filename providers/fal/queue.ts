@@ -1,7 +1,7 @@
 /**
- * fal's queue. Source: its documentation of the queue (OpenAPI description included), of data retention and of errors, and
- * its own client (fal-ai/fal-js, libs/client/src/queue.ts). A direct request cannot be interrupted, and what it made is
- * lost with its connection and paid for nonetheless (its pages "Synchronous requests" and "Queue").
+ * fal's queue. Sources: its documentation of the queue (OpenAPI description included), of data retention and of errors,
+ * and its own client (fal-ai/fal-js, libs/client/src/queue.ts). The queue is used because a direct request cannot be
+ * interrupted. Its output is lost with the connection and still charged (pages "Synchronous requests" and "Queue").
  */
 import { z } from 'zod';
 import { isSuccess, type WholeReply } from '../../infra/http/serviceHttp.ts';
@@ -20,7 +20,7 @@ export interface FalOrder {
 
 export type FalTicket = { endpoint: string; requestId: string };
 
-/** `readsLogs`: only they tell how far an order is. A result is the model's own. */
+/** `readsLogs`: request the logs, the only source of progress. The result is the model's own output. */
 export function createFalQueue(
   { queue }: FalService,
   { readsLogs }: { readsLogs: boolean },
@@ -30,7 +30,7 @@ export function createFalQueue(
       queue.request({ method: 'GET', path: `${orderPath(ticket)}/status`, ...(query && { query }), signal });
     if (!readsLogs) return await ask();
     return await ask({ logs: '1' }).catch((error: unknown) => {
-      // Some models print without end.
+      // Some models print endless logs.
       if (error instanceof ServiceHttpError && error.isTooLarge) return ask({ logs: '0' });
       throw error;
     });
@@ -42,7 +42,7 @@ export function createFalQueue(
       const reply = await queue.request({ ...call, ...query, signal });
       if (!isSuccess(reply)) return outcomeOfError(reply, 'submit');
       const requestId = readSubmitted(reply);
-      // Taken, as its status says, and not to be asked for without the id.
+      // The status says that the order was accepted, but it cannot be polled without the id.
       if (requestId === undefined) return { status: 'unknown', detail: `HTTP ${reply.status} without an id` };
       return { status: 'running', ticket: { endpoint, requestId } };
     },
@@ -59,7 +59,7 @@ export function createFalQueue(
       if (result.status !== 200) return outcomeOfError(result, 'result');
       return { status: 'succeeded', ticket, result: parseJson(result.body) };
     },
-    /** Only an order that had not begun is removed for certain (`OK`); one that runs is asked to stop, and may go on. */
+    /** Only a waiting order is removed for certain (`OK`). A running one is asked to stop and may continue. */
     async cancel(ticket, signal) {
       const reply = await queue.request({ method: 'PUT', path: `${orderPath(ticket)}/cancel`, signal });
       return REMOVED.safeParse(parseJson(reply.body)).success;

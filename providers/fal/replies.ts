@@ -1,6 +1,6 @@
 /**
- * The answers of fal's queue and of its models, of which only what is used is asked for; models differ in names, not in
- * what they mean. Source: its OpenAPI description of the queue
+ * Reads the replies of fal's queue and models, and requires only the fields in use. Models differ in field names, not
+ * in meaning. Sources: its OpenAPI description of the queue
  * (fal.ai/docs/api-reference/inference-api/openapi/queue.json) and the types of its own client (fal-ai/fal-js).
  */
 import { z } from 'zod';
@@ -13,7 +13,7 @@ const submitted = z.object({ request_id: requestId });
 
 const logLine = z.object({ message: z.string() }).catch({ message: '' });
 const status = z.object({
-  /** Unknown ones count as running. */
+  /** Unknown values count as running. */
   status: z.string(),
   request_id: requestId.optional(),
   logs: z.array(logLine).nullish().catch(undefined),
@@ -40,7 +40,7 @@ export interface QueueStatus {
   percent: number | undefined;
 }
 
-/** The id of the accepted order; undefined when the answer has none. */
+/** Id of the accepted order; undefined if the reply has none. */
 export function readSubmitted({ body }: WholeReply): string | undefined {
   return submitted.safeParse(parseJson(body)).data?.request_id;
 }
@@ -55,7 +55,7 @@ export function readStatus({ body }: WholeReply): QueueStatus | undefined {
   };
 }
 
-/** The address of the output; undefined when the result names none. */
+/** URL of the output; undefined if the result has none. */
 export function readOutputUrl(result: unknown, kind: 'audio' | 'video'): string | undefined {
   const found = output.safeParse(result).data;
   if (found === undefined) return undefined;
@@ -66,7 +66,7 @@ export function readOutputUrl(result: unknown, kind: 'audio' | 'video'): string 
 
 const LAST_LINES = 50;
 
-/** fal has no progress of its own; the models that run there print the bar of tqdm into their logs: ` 45%|████`. */
+/** fal reports no progress, but its models print tqdm's bar into their logs: ` 45%|████`. */
 function percentOf(logs: readonly { message: string }[]): number | undefined {
   for (const { message } of logs.slice(-LAST_LINES).reverse()) {
     const bars = [...message.slice(-1_000).matchAll(/(?<!\d)(\d{1,3})%\|/g)];
@@ -92,7 +92,7 @@ export interface AnsweredImage {
   isAdult: boolean;
 }
 
-/** Throws UpstreamFailure where there is none. */
+/** Throws UpstreamFailure if there is no image. */
 export function readImages(result: unknown): AnsweredImage[] {
   const found = pictures.safeParse(result).data;
   const urls = found?.images ?? (found?.image === undefined ? [] : [found.image]);

@@ -1,4 +1,4 @@
-/** What all calls of fal have in common: its hosts, what is sent with every order, and how an order is named there. */
+/** Shared by all calls of fal: its hosts, the headers of every order, and the path of an order. */
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createServiceHttp, type ServiceHttp, type ServiceHttpOptions } from '../../infra/http/serviceHttp.ts';
 import type { OutputSource } from '../shared/fetchOutput.ts';
@@ -9,22 +9,22 @@ export interface FalService {
   queue: ServiceHttp;
   outputs: OutputSource;
   storage: Storage;
-  /** What it is reached with, for connections of other bounds. */
+  /** Options for opening the REST host with other limits. */
   rest: ServiceHttpOptions;
 }
 
 const QUEUE_URL = 'https://queue.fal.run';
 /** Storage and published keys. */
 const REST_URL = 'https://rest.fal.ai';
-/** How long fal keeps media of an order: longer than any job waits. */
+/** Time for which fal keeps an order's media, longer than any job waits. */
 const KEPT_SECONDS = 24 * 3_600;
 
-/** An endpoint id: owner, app and mostly a path; two names may stand before the owner. */
+/** Endpoint id: owner, app and usually a path. `workflows` or `comfy` may precede the owner. */
 export const ENDPOINT = /^(?:(?:workflows|comfy)\/)?[A-Za-z0-9_-][\w.-]*(?:\/[A-Za-z0-9_-][\w.-]*)+$/;
 
 /**
- * The key is "key-id:key-secret", and a base URL stands for all hosts of the service. `maxReplyBytes`: of an answer of the
- * queue; default 1 MB.
+ * The key is "key-id:key-secret". A base URL replaces all hosts. `maxReplyBytes` limits replies of the queue; default 1
+ * MB.
  */
 export function openService(
   options: ServiceAccess,
@@ -46,17 +46,16 @@ export function openService(
   };
 }
 
-/** Sent with every order. */
 export const ORDER_HEADERS = {
   'x-fal-queue-priority': 'normal',
   'x-fal-object-lifecycle-preference': JSON.stringify({ expiration_duration_seconds: KEPT_SECONDS }),
-  // No prompt of a client stays in the history of our account there.
+  // Keeps clients' prompts out of the account's history.
   'x-fal-store-io': '0',
 } as const;
 
 /**
- * Written here and not taken from the answer, which could name another host: orders are asked for by owner and app,
- * without the rest of the endpoint.
+ * Built here, because a URL in the reply could name another host. The path has owner and app, not the rest of the
+ * endpoint.
  */
 export function orderPath({ endpoint, requestId }: { endpoint: string; requestId: string }): string {
   const segments = endpoint.split('/');
@@ -64,7 +63,7 @@ export function orderPath({ endpoint, requestId }: { endpoint: string; requestId
   return `/${app.join('/')}/requests/${requestId}`;
 }
 
-/** The row of the longest beginning of an endpoint id, in whole segments. */
+/** Returns the row whose key matches the most leading segments of the endpoint id. */
 export function longestPrefixRow<Row>(rows: Readonly<Record<string, Row>>, endpoint: string): Row | undefined {
   const segments = endpoint.split('/');
   for (let count = segments.length; count > 0; count -= 1) {

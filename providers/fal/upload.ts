@@ -1,7 +1,7 @@
 /**
- * Puts a medium of an order into fal's storage, as fal's own client does: an upload is opened, which answers two addresses
- * (where to put the bytes, and under which the models read them), and large files go in parts. Nothing is ordered by it,
- * so whatever fails here leaves nothing to ask for later. Source: fal-ai/fal-js, libs/client/src/storage.ts.
+ * Uploads a medium to fal's storage, as fal's own client does. Opening an upload returns one URL for sending the bytes
+ * and one for reading them. Large files are sent in parts. Uploading orders nothing, so failures leave nothing to look
+ * up. Source: fal-ai/fal-js, libs/client/src/storage.ts.
  */
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
@@ -11,22 +11,21 @@ import { parseJson } from '../shared/textFailures.ts';
 import { outcomeOfError } from './errorReply.ts';
 
 export interface Storage {
-  /** The host that opens uploads, with the credential. */
+  /** Host that opens uploads, with the credential. */
   rest: ServiceHttp;
-  /** Its address. */
   restUrl: string;
   allowPrivateNetwork: boolean | undefined;
   timeouts: Partial<ProviderTimeouts> | undefined;
-  /** Longest an uploaded file is kept there. */
+  /** Time for which fal keeps an uploaded file. */
   keptSeconds: number;
 }
 
-/** What is told of a file that goes there. */
+/** Description of a file to upload. */
 export type StoredMedium = Pick<MediaFile, 'role' | 'index' | 'path' | 'contentType' | 'sizeBytes'>;
 
 export type UploadResult = { ok: true; url: string } | { ok: false; outcome: FailedOutcome };
 
-/** From this size on in parts: the service's own client draws the line here. */
+/** Larger files go in parts. The service's own client has the same limit. */
 const PARTS_FROM_BYTES = 90 * 1024 * 1024;
 const PART_BYTES = 10 * 1024 * 1024;
 
@@ -37,7 +36,7 @@ const opened = z.object({
 const part = z.object({ etag: z.string().min(1).max(1_000) });
 
 interface Upload {
-  /** Speaks to the host that the service named for the bytes, without the credential. */
+  /** Host that the service named for the bytes; gets no credential. */
   place: ServiceHttp;
   path: string;
   search: string;
@@ -45,7 +44,7 @@ interface Upload {
   signal: AbortSignal;
 }
 
-/** Throws ServiceHttpError when the storage is not reached. */
+/** Throws ServiceHttpError if the storage cannot be reached. */
 export async function upload(storage: Storage, medium: StoredMedium, signal: AbortSignal): Promise<UploadResult> {
   const inParts = medium.sizeBytes > PARTS_FROM_BYTES;
   const reply = await storage.rest.request({
@@ -64,7 +63,7 @@ export async function upload(storage: Storage, medium: StoredMedium, signal: Abo
   if (!places || !address || !mayGoTo(storage, address)) return unusable('the storage named no usable address');
   const place = createServiceHttp({
     baseUrl: address.origin,
-    // Only the configured address may be on a private network, never one that an answer names.
+    // Only the configured address may be on a private network, never one from a reply.
     allowPrivateNetwork: isOwn(storage, address) && storage.allowPrivateNetwork,
     timeouts: storage.timeouts,
   });
@@ -89,7 +88,7 @@ async function put(upload: Upload, inParts: boolean): Promise<UploadResult | und
   return isSuccess(reply) ? undefined : { ok: false, outcome: notTaken(reply) };
 }
 
-/** One after the other: the files are few, and the memory of a worker is shared by all its jobs. */
+/** Uploads parts in sequence: files are few, and a worker's memory is shared by all its jobs. */
 async function putParts({ place, path, search, medium, signal }: Upload): Promise<UploadResult | undefined> {
   const parts: { partNumber: number; etag: string }[] = [];
   for (let start = 0; start < medium.sizeBytes; start += PART_BYTES) {
@@ -116,13 +115,13 @@ function isOwn({ restUrl }: Storage, address: URL): boolean {
   return address.origin === new URL(restUrl).origin;
 }
 
-/** The clients' media go over no open wire, except where the operator configured one. */
+/** Clients' media are sent unencrypted only to the host that the operator configured. */
 function mayGoTo(storage: Storage, address: URL): boolean {
   if (address.username !== '' || address.password !== '') return false;
   return isOwn(storage, address) || (address.protocol === 'https:' && address.port === '');
 }
 
-/** The client has no part in this: what is wrong here is never its order. */
+/** Upload errors are never the client's fault. */
 function notTaken(reply: WholeReply): FailedOutcome {
   const outcome = outcomeOfError(reply, 'submit');
   const detail = `storage: ${outcome.detail}`;
@@ -140,7 +139,7 @@ function failed(detail: string): FailedOutcome {
   return { status: 'refused', reason: 'failed', message: 'The media service failed.', detail };
 }
 
-/** Says nothing about the person's file; some models go by the ending. */
+/** Hides the client's file name. Some models use the extension. */
 function fileName({ role, index, contentType }: StoredMedium): string {
   const ending = /^\w+\/(?:x-)?([a-z0-9]{1,10})$/.exec(contentType)?.[1] ?? 'bin';
   return `${role}-${index}.${ending}`;

@@ -1,7 +1,7 @@
 /**
- * Whether a call comes from fal: an Ed25519 signature over the ids, the time and the hash of the body, by one of the keys
- * that fal publishes. Source: the page "Webhooks" of its documentation (verifying your webhook).
- * The keys that are kept here are a process's own and may be lost.
+ * Checks whether a call comes from fal. The Ed25519 signature covers the ids, the time and the hash of the body, and
+ * uses one of the keys that fal publishes. Source: the page "Webhooks" of its documentation (verifying your webhook).
+ * Fetched keys stay in process memory and may be lost.
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
@@ -12,12 +12,12 @@ import type { Callback } from '../shared/provider.ts';
 import { createSeenCalls } from '../shared/seenCalls.ts';
 import { parseJson } from '../shared/textFailures.ts';
 
-/** How far the time of a call may be from ours, as published. */
+/** Published tolerance between the time of a call and the local clock. */
 const TOLERANCE_MS = 300_000;
-/** Published keys may be kept for a day; asked for earlier, a key that was withdrawn is not believed for so long. */
+/** Keys may be cached for a day. Fetching them hourly drops a withdrawn key sooner. */
 const FRESH_MS = 3_600_000;
 const USABLE_MS = 24 * 3_600_000;
-/** Forged calls cannot make us ask more often than this. */
+/** Minimum pause between fetches, so that forged calls cannot cause more. */
 const PAUSE_MS = 60_000;
 const FETCH_MS = 10_000;
 const MAX_KEYS = 20;
@@ -37,7 +37,7 @@ interface Keys {
   fetchedAtMs: number;
 }
 
-/** `rest`: the host that publishes the keys; it needs no credential. */
+/** `rest`: host that publishes the keys; it needs no credential. */
 export function createWebhookCheck(rest: ServiceHttp): (call: Callback, signal: AbortSignal) => Promise<boolean> {
   const keysNow = createKeyring(rest);
   const isFirst = createSeenCalls();
@@ -64,7 +64,7 @@ function signedMessage(headers: z.infer<typeof signedHeaders>, body: Buffer): Bu
   return Buffer.from(parts.join('\n'), 'utf8');
 }
 
-/** `newer`: a key may have been added since the kept ones were fetched. Answers none when there are none to be had. */
+/** `newer`: fetch again, since a key may have been added. Returns an empty list if no keys are available. */
 function createKeyring(rest: ServiceHttp) {
   let kept: Keys = { list: [], fetchedAtMs: Number.NEGATIVE_INFINITY };
   let triedAtMs = Number.NEGATIVE_INFINITY;
@@ -78,7 +78,7 @@ function createKeyring(rest: ServiceHttp) {
     const ageMs = Date.now() - kept.fetchedAtMs;
     const due = wanted === 'newer' || ageMs > FRESH_MS;
     if (running === undefined && due && Date.now() - triedAtMs > PAUSE_MS) {
-      // Fetched for all who wait for it: no single caller may stop it.
+      // All waiters share this fetch, so no caller may abort it.
       running = renew().finally(() => {
         running = undefined;
       });
@@ -107,7 +107,7 @@ function toKey(entry: unknown): KeyObject[] {
   try {
     return [createPublicKey({ key: jwk, format: 'jwk' })];
   } catch {
-    // 32 bytes that are no key: as if it were not there.
+    // Skip bytes that are not a valid key.
     return [];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What an error reply of the service means for an order. Errors are problem objects with `title`, `detail` and `status`;
- * a refused input comes with `invalid_fields`. Sources: the service's OpenAPI description, its page "Rate limits" (429 and
- * "Your rate limit resets in ~30s."), and the replies quoted in the threads of its JavaScript client.
+ * Maps the service's error replies to outcomes. Errors are objects with `title`, `detail` and `status`; a refused input
+ * has `invalid_fields`. Sources: the service's OpenAPI description, its page "Rate limits" (429 and "Your rate limit
+ * resets in ~30s."), and replies quoted in the threads of its JavaScript client.
  */
 import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
@@ -23,13 +23,13 @@ type Problem = z.infer<typeof problem>;
 
 const MAX_FIELDS = 5;
 
-/** For every status but 2xx in reply to a new order. */
+/** Handles every status but 2xx in reply to a new order. */
 export function outcomeOfSubmission(reply: WholeReply): FailedOutcome {
   const told = readProblem(reply.body);
   const detail = describe(reply, told);
   const waiting = waitOf(reply, told);
   if (waiting) return waiting;
-  // With the service's own words it is the service that answers; a page of a gateway says nothing about the order.
+  // A known error body proves that the service replied. A gateway's page says nothing about the order.
   if (told === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail };
   if (reply.status >= 500 || reply.status < 400) return failedOutcome(detail);
   const reason = reasonOf(reply.status, told);
@@ -38,7 +38,7 @@ export function outcomeOfSubmission(reply: WholeReply): FailedOutcome {
     : { status: 'refused', reason, message: publicMessage(reason, told), detail };
 }
 
-/** For every status but 2xx in reply to a question about an order: only what cannot change ends it. */
+/** Handles every status but 2xx when an order is polled. Only permanent errors end the order. */
 export function outcomeOfQuestion(reply: WholeReply): FailedOutcome {
   const told = readProblem(reply.body);
   const detail = describe(reply, told);
@@ -51,7 +51,7 @@ export function outcomeOfQuestion(reply: WholeReply): FailedOutcome {
   return gone ? failedOutcome(`the prediction is gone: ${detail}`) : { status: 'unknown', detail };
 }
 
-/** Known not to have been taken in. */
+/** Handles replies that prove that the order was not accepted. */
 function waitOf(reply: WholeReply, told: Problem | undefined): FailedOutcome | undefined {
   const overloaded = reply.status === 503 && told !== undefined;
   const early = reply.status === 408 || reply.status === 425 || reply.status === 429;
@@ -64,7 +64,7 @@ function waitOf(reply: WholeReply, told: Problem | undefined): FailedOutcome | u
   };
 }
 
-/** By the header, by `retry_after`, or by the sentence: "Expected available in 1 second.", "resets in ~30s." */
+/** Wait from the header, from `retry_after`, or from the text: "Expected available in 1 second.", "resets in ~30s." */
 function pauseOf(reply: WholeReply, told: Problem | undefined): number | undefined {
   const said = /(?:available|resets) in ~?(\d{1,6})(?:\.\d+)? ?s/i.exec(told?.detail ?? '')?.[1];
   const pause = reply.headers['retry-after'] ?? told?.retry_after?.toString() ?? said;
@@ -77,13 +77,13 @@ function isCredential(status: number): boolean {
 
 function reasonOf(status: number, told: Problem | undefined): RefusalReason {
   if (isCredential(status)) return 'credential';
-  // Without the service's own words a 4xx comes from something in front of it.
+  // A 4xx without a known error body comes from a proxy.
   if (told === undefined) return 'failed';
   if (isContentPolicy(`${told.title ?? ''} ${told.detail ?? ''}`)) return 'content_policy';
-  // A model or version that is not there, or not for us, is what the operator configured.
+  // The operator configured a model or version that is missing or not accessible.
   if (status === 404 || /invalid version/i.test(told.title ?? '')) return 'credential';
   const fields = told.invalid_fields ?? [];
-  // What is wrong outside the model's input is of our making, e.g. the address for the callback.
+  // Fields outside the model's input are set by Farebox, for example the callback URL.
   const ours = fields.length > 0 && fields.every(({ field }) => !/^input\b/.test(field ?? ''));
   return ours ? 'failed' : 'refused';
 }
@@ -104,7 +104,7 @@ function wordsOf(told: Problem | undefined): string {
   return oneLine(fields.length > 0 ? fields.join('; ') : (told?.detail ?? told?.error ?? told?.title ?? ''));
 }
 
-/** For the log: the title is one of the service's own few, while the detail may repeat what the client wrote. */
+/** Log text. The title is one of a few fixed ones; the detail may repeat the client's text. */
 function describe(reply: WholeReply, told: Problem | undefined): string {
   return `HTTP ${reply.status} ${oneLine(told?.title ?? '')}`.trim();
 }

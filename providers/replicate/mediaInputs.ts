@@ -1,7 +1,7 @@
 /**
- * Puts addresses in the place of an order's media: a data URL for a small file, an upload to the service's files for any
- * other, by the limits that it publishes (256 kB for data URLs, 100 MB for files). The uploads expire there by themselves. An
- * upload orders nothing, so that a lost one may be done again.
+ * Replaces an order's media by URLs: a data URL for a small file, an upload to the service for any other. The service
+ * publishes the limits: 256 kB for data URLs, 100 MB for files. Uploads expire there. An upload orders nothing, so it
+ * may be retried.
  */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { outcomeOfSubmission } from './errorReply.ts';
 import { failedOutcome } from './prediction.ts';
 
 const MAX_DATA_URL_BYTES = 256 * 1024;
-/** Of one order, since the service repeats the whole input in every answer about it. */
+/** Limit per order, because the service repeats the input in every reply. */
 const MAX_INLINE_BYTES = 2 * 1024 * 1024;
 const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
@@ -27,10 +27,10 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/x-matroska': 'mkv',
 };
 
-/** What is told of a file that goes there. */
+/** Description of a file to send. */
 export type SentMedium = Pick<MediaFile, 'role' | 'path' | 'contentType' | 'sizeBytes'>;
 
-/** Either every medium has an address, or the order ends with an outcome. */
+/** A URL for every medium, or the outcome that ends the order. */
 export type Addresses = { ok: true; of: ReadonlyMap<SentMedium, string> } | { ok: false; outcome: FailedOutcome };
 
 export async function addressMedia(
@@ -59,7 +59,7 @@ export async function addressMedia(
   return { ok: true, of: addresses };
 }
 
-/** The same input with addresses instead of files, at whatever depth they stand. */
+/** Returns the input with files replaced by URLs, at any depth. */
 export function withAddresses(input: unknown, addresses: ReadonlyMap<SentMedium, string>): unknown {
   if (typeof input !== 'object' || input === null) return input;
   const address = addresses.get(input as SentMedium);
@@ -77,7 +77,7 @@ async function upload(
   { path, contentType, role }: SentMedium,
   { signal }: Pick<CallContext, 'signal'>,
 ): Promise<string | FailedOutcome> {
-  // The name says nothing about the person's file; some models go by the ending.
+  // Hides the client's file name. Some models use the extension.
   const filename = `${role}.${EXTENSIONS[contentType] ?? contentType.replace(/^.*\/|[^a-z0-9]/g, '')}`;
   const content = { name: 'content', path, filename, contentType };
   try {

@@ -1,7 +1,7 @@
 /**
- * What well-known models of the service name their inputs. Source: the input schema that the service publishes for each
- * version (replicate.com/<owner>/<name>/versions/<version>/api); for wan-2.5, kling-v2.1 and seedance-1-pro, whose pages were
- * not at hand, descriptions of the same schema by services that resell it.
+ * Input names of known models. Source: the input schema that the service publishes for each version
+ * (replicate.com/<owner>/<name>/versions/<version>/api). For wan-2.5, kling-v2.1 and seedance-1-pro, whose pages were
+ * not available: descriptions of the same schema by resellers.
  */
 import type { AudioRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 import { publicOrder } from '../shared/publicOrder.ts';
@@ -10,11 +10,11 @@ import type { Fields } from '../shared/textFailures.ts';
 type MediaRequest = AudioRequest | VideoRequest;
 
 interface ModelInput {
-  /** Our field → theirs. */
+  /** Farebox's field → the model's. */
   fields: Readonly<Record<string, string>>;
-  /** Our fields that together give some of theirs. */
+  /** Farebox's fields that `combine` converts together. */
   combined?: readonly string[];
-  /** Undefined when the model has nothing like it. */
+  /** Undefined: the model lacks the combination. */
   combine?: (order: Fields) => Fields | undefined;
 }
 
@@ -51,7 +51,7 @@ const SEEDANCE_2: ModelInput = {
     reference_audio_urls: 'reference_audios',
   },
   combined: [],
-  // -1 lets the model choose; left out it would be 5 seconds.
+  // -1 lets the model choose; the default is 5 seconds.
   combine: (order) => (order.duration === undefined ? { duration: -1 } : {}),
 };
 
@@ -106,7 +106,7 @@ const MODELS: Readonly<Record<string, ModelInput>> = {
   },
 };
 
-/** Values with which a field asks for nothing, so that a model may lack it. */
+/** Values that request nothing, so that a model without the field accepts them. */
 const NOTHING_ASKED: Readonly<Record<string, unknown>> = {
   force_instrumental: false,
   lyrics_optimizer: false,
@@ -120,7 +120,7 @@ const NOTHING_ASKED: Readonly<Record<string, unknown>> = {
 
 export type ModelInputs = { ok: true; input: Fields } | { ok: false; message: string };
 
-/** `model`: owner/name. Whatever the order asks for and the model does not have is refused, never dropped. */
+/** `model`: owner/name. Options that the model lacks are refused, never dropped. */
 export function modelInputs(model: string, request: MediaRequest): ModelInputs {
   const files = request.kind === 'video' ? request.media : [];
   const order = publicOrder(
@@ -166,8 +166,8 @@ function klingMode({ resolution = '720p' }: Fields) {
 }
 
 /**
- * The model has three target heights instead of factors: the smallest that holds the enlarged picture, else the largest. Left
- * out, its frame rate would be 60, so the source's own is named.
+ * The model has three target heights instead of factors: uses the smallest that holds the result, else the largest.
+ * Sends the source's frame rate, since the default is 60.
  */
 function topazTarget({ upscale_factor = 2, target_fps, video_url }: Fields) {
   const video = video_url as MediaFile | undefined;

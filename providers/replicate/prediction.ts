@@ -1,6 +1,6 @@
 /**
- * A prediction, as every operation of the service answers it, and where an order stands by it. Source: the schema
- * `prediction_response` of the service's OpenAPI description (api.replicate.com/openapi.json).
+ * A prediction, the reply of every operation, and the state of its order. Source: the schema `prediction_response` of
+ * the service's OpenAPI description (api.replicate.com/openapi.json).
  */
 import { z } from 'zod';
 import type { FailedOutcome } from '../shared/provider.ts';
@@ -21,15 +21,15 @@ export type Prediction = z.infer<typeof prediction>;
 
 export type PredictionTicket = { id: string };
 
-/** Undefined when the body is no prediction. */
+/** Undefined: the body is no prediction. */
 export function readPrediction(body: Buffer): Prediction | undefined {
   const parsed = prediction.safeParse(parseJson(body));
   return parsed.success ? parsed.data : undefined;
 }
 
 /**
- * A status that is not known yet counts as running: the job's deadline ends it. A prediction is `aborted` when its time was
- * over before it began, and `canceled` when it was over later or somebody cancelled it in the service's console.
+ * Unknown statuses count as running until the job's deadline. A prediction is `aborted` if its time ended before it
+ * started, and `canceled` if it ended later or was cancelled in the service's console.
  */
 export function stateOf(found: Prediction): QueueState<PredictionTicket, Prediction> {
   const ticket = { id: found.id };
@@ -46,7 +46,7 @@ export function stateOf(found: Prediction): QueueState<PredictionTicket, Predict
   }
 }
 
-/** The address of the output of a prediction that succeeded, or what is wrong with it. */
+/** URL of a succeeded prediction's output, or its failure. */
 export function outputOf(found: Prediction, kind: MediumKind): { url: string } | FailedOutcome {
   const url = outputAddress(found.output, kind);
   if (url !== undefined) return { url };
@@ -54,14 +54,14 @@ export function outputOf(found: Prediction, kind: MediumKind): { url: string } |
   return failedOutcome(`prediction ${found.id} succeeded and ${why}`);
 }
 
-/** The service bills the time that a prediction ran, also of one that was cancelled; one that never started costs nothing. */
+/** The service bills the run time, also of a cancelled prediction. One that never started is free. */
 export function endedBeforeStart({ status, started_at: startedAt }: Prediction): boolean {
   return status === 'aborted' || (status === 'canceled' && startedAt === null);
 }
 
 /**
- * The service says in one sentence what went wrong; only the sentence tells whose fault it is. It may repeat what the client
- * wrote, so the log gets its code alone; the operator reads the rest in the service's console under the id.
+ * The cause of a failure must be inferred from one sentence. It may repeat the client's text, so only its code is
+ * logged; the rest is in the service's console under the id.
  */
 function failure({ id, error: told }: Prediction): FailedOutcome {
   const error = typeof told === 'string' ? told : '';
@@ -71,7 +71,7 @@ function failure({ id, error: told }: Prediction): FailedOutcome {
     const message = words || 'The provider refused the order under its content policy.';
     return { status: 'refused', reason: 'content_policy', message, detail };
   }
-  // The check of the input that the service does when it hands the order to the model.
+  // The service's input check, just before the model runs.
   if (/^Input validation error/i.test(words)) {
     return { status: 'refused', reason: 'refused', message: words, detail };
   }
@@ -84,7 +84,7 @@ export function failedOutcome(detail: string): FailedOutcome {
 
 const LOG_TAIL = 4_096;
 
-/** Models print how far they are as tqdm does, `42%|████ | 21/50`; the last one counts. */
+/** Models print progress in the form of tqdm, `42%|████ | 21/50`; the last one counts. */
 function percentOf({ logs }: Prediction): number | undefined {
   if (typeof logs !== 'string') return undefined;
   const last = [...logs.slice(-LOG_TAIL).matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)?%/g)].at(-1)?.[1];
@@ -92,7 +92,7 @@ function percentOf({ logs }: Prediction): number | undefined {
   return last === undefined || percent > 100 ? undefined : Math.min(99, percent);
 }
 
-/** Addresses in an output: models answer one, a list of them, or an object that names some. */
+/** Limits for collecting the URLs of an output: one, a list, or an object. */
 const MAX_ADDRESSES = 50;
 const MAX_DEPTH = 4;
 const MAX_ADDRESS_LENGTH = 4_096;
@@ -103,15 +103,15 @@ const ENDINGS: Record<MediumKind, RegExp> = {
 };
 
 /**
- * The first address that ends like a file of the kind, since a model may put a cover or a preview beside it; else the first
- * one. Undefined where there is none. What is there is judged by its signature after it was fetched.
+ * Prefers a URL with an extension of the kind, because a model may add a cover or a preview; else the first URL.
+ * Undefined: none. The fetched file is checked by its signature.
  */
 export function outputAddress(output: unknown, kind: MediumKind): string | undefined {
   const addresses = outputAddresses(output);
   return addresses.find((address) => ENDINGS[kind].test(new URL(address).pathname)) ?? addresses[0];
 }
 
-/** All of them, in their order. */
+/** All URLs in their order. */
 export function outputAddresses(output: unknown): string[] {
   const addresses: string[] = [];
   collect(output, addresses, 0);
@@ -132,10 +132,10 @@ function isAddress(text: string): boolean {
 }
 
 const MAX_WORDS = 300;
-/** Length of the inspected text, however much arrived. */
+/** Longest text that is inspected. */
 const MAX_READ = 2_000;
 
-/** Foreign words before they reach a client or a log: on one line and of bounded length. */
+/** Makes upstream text one line of bounded length for clients and logs. */
 export function oneLine(text: string): string {
   return text
     .slice(0, MAX_READ)
@@ -145,8 +145,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * How the service's models say that they refuse a content. There is no field for it, so the words decide: E005 of its hosted
- * models ("flagged as sensitive"), and what their makers' own filters answer.
+ * Texts by which models refuse content, because there is no field for it: E005 of hosted models ("flagged as
+ * sensitive"), and the replies of their makers' own filters.
  */
 const CONTENT_POLICY =
   /\bE005\b|flagged (as|by|for)|sensitive (content|information|words)|inappropriate content|prohibited content|content[ _-](policy|filter|moderation)|moderation[ _](blocked|rejected|failed)|\bnsfw\b|safety (filter|system|checker|polic|guideline)|responsible ai|risk control/i;

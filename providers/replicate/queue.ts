@@ -1,5 +1,5 @@
 /**
- * Predictions: an order is created, asked for by its id, and cancelled there. Source: the service's OpenAPI description
+ * Predictions: creates an order, then polls or cancels it by its id. Source: the service's OpenAPI description
  * (api.replicate.com/openapi.json) and its page "Create a prediction".
  */
 import { isSuccess } from '../../infra/http/serviceHttp.ts';
@@ -12,7 +12,7 @@ export interface PredictionOrder {
   path: string;
   version?: string;
   input: unknown;
-  /** Time for which the answer to the creation is held back: most models need no more. */
+  /** Time that the creation may block for the result; most models need no longer. */
   waitSeconds?: number;
   callbackUrl?: string | undefined;
 }
@@ -41,7 +41,7 @@ export function createReplicateQueue({
       if (found.id === ticket.id) return stateOf(found);
       return { status: 'unknown', detail: 'the answer is about another prediction' };
     },
-    /** A cancellation that did not arrive is made up for by `Cancel-After`. */
+    /** `Cancel-After` covers a lost cancellation. */
     async cancel(ticket, signal) {
       const reply = await api.request({ method: 'POST', path: `${pathOf(ticket)}/cancel`, signal });
       const found = readPrediction(reply.body);
@@ -50,7 +50,7 @@ export function createReplicateQueue({
   };
 }
 
-/** The service calls back by https only, and would refuse the whole order for any other address. */
+/** The service takes https callbacks only, and refuses the order for any other URL. */
 function webhookOf(callbackUrl: string | undefined): Record<string, unknown> {
   if (!callbackUrl?.startsWith('https://')) return {};
   return { webhook: callbackUrl, webhook_events_filter: ['completed'] };

@@ -1,12 +1,10 @@
 /**
- * Jobs by Replicate's HTTP API. Source: the service's OpenAPI description (api.replicate.com/openapi.json) and its pages on
- * predictions, files and webhooks.
- *
- * There is no `find`. A prediction takes no reference of ours and no idempotency key: unknown members of a request are
- * refused, and the list of predictions shows ids, times, inputs (of the last hour only) and statuses, by which two equal
- * orders of the same minute cannot be told apart; that one is missing there does not say that it was never accepted. A guess
- * could hand one client's output to another, so a lost reply stays unknown. `Cancel-After` bounds what such a prediction
- * costs, since the service then ends it at the latest when the job's time is over.
+ * Jobs through Replicate's HTTP API. Source: the service's OpenAPI description (api.replicate.com/openapi.json) and its
+ * pages on predictions, files and webhooks. There is no `find`: a prediction takes no reference or idempotency key, and
+ * unknown members are refused. The list of predictions shows ids, times, statuses and the inputs of the last hour, so
+ * two equal orders of one minute look alike. Absence from the list does not prove that an order was not accepted. A
+ * guess could hand one client's output to another, so a lost reply stays unknown. `Cancel-After` bounds the cost of
+ * such a prediction: the service ends it at the job's deadline at the latest.
  */
 import { join } from 'node:path';
 import { checkAudioFile } from '../shared/audioFile.ts';
@@ -30,7 +28,7 @@ import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateServic
 import { createWebhookCheck } from './webhook.ts';
 
 export interface ReplicateOptions extends ReplicateAccess {
-  /** How long a job may take: no prediction of ours outlives it. */
+  /** Time limit of a job and of its prediction. */
   deadlineMs: number;
 }
 
@@ -85,7 +83,7 @@ interface ReplicateDelivery {
   handle: QueueHandle<PredictionTicket>;
 }
 
-/** An output that could not be fetched now does not make the order a lost one: by its id it is asked for again. */
+/** A failed download does not lose the order: it is polled again by its id. */
 async function deliver(
   service: ReplicateService,
   { found, handle }: ReplicateDelivery,

@@ -1,4 +1,4 @@
-/** What all calls of the service have in common. */
+/** Shared by all calls of the service. */
 import type { GuardedFetch } from '../../infra/http/guardedFetch.ts';
 import { createServiceHttp, type ServiceHttp } from '../../infra/http/serviceHttp.ts';
 import type { OutputSource } from '../shared/fetchOutput.ts';
@@ -11,18 +11,18 @@ export interface ReplicateAccess extends ServiceAccess {
 export interface ReplicateService {
   api: ServiceHttp;
   outputs: OutputSource;
-  /** The header that bounds what a prediction costs that nobody asks for any more. */
+  /** Header that bounds the cost of an abandoned prediction. */
   cancelAfter: string;
 }
 
 const BASE_URL = 'https://api.replicate.com';
-/** It answers a new prediction at once, and others are short questions. */
+/** The service replies to a new prediction at once, and to other requests quickly. */
 const FIRST_BYTE_MS = 60_000;
-/** A prediction repeats its whole input, media as data URLs included, and its log. */
+/** A reply repeats the whole input, data URLs included, and the log. */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
-/** The least that the service takes. */
+/** Minimum that the service takes. */
 const MIN_CANCEL_AFTER_SECONDS = 5;
-/** owner/name or owner/name:version. */
+/** Matches owner/name or owner/name:version. */
 const MODEL = /^([\w.-]{1,100}\/[\w.-]{1,100})(?::(\w{1,128}))?$/;
 
 export function openReplicate(options: ReplicateAccess, deadlineMs: number): ReplicateService {
@@ -39,7 +39,7 @@ export function openReplicate(options: ReplicateAccess, deadlineMs: number): Rep
   return { api, outputs, cancelAfter: `${seconds}s` };
 }
 
-/** Where an order of this model is handed in, and what of the model its body says; undefined when it is no name of one. */
+/** Path of an order for this model, and the version for its body; undefined for an invalid name. */
 export function orderAddress(upstreamModel: string): { model: string; path: string; version?: string } | undefined {
   const [, model, version] = MODEL.exec(upstreamModel) ?? [];
   if (model === undefined) return undefined;

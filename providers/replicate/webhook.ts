@@ -1,7 +1,7 @@
 /**
- * Whether a callback is the service's own, by its signature: HMAC-SHA-256 over `id.timestamp.body` in `webhook-signature`
+ * Checks whether a callback comes from the service: HMAC-SHA-256 over `id.timestamp.body` in `webhook-signature`
  * (Standard Webhooks), with the secret of the account. Sources: the service's pages "Verify webhooks" and
- * webhooks.default.secret.get, and `validateWebhook` of its JavaScript client, which does not look at the time.
+ * webhooks.default.secret.get, and `validateWebhook` of its JavaScript client, which does not check the time.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { parseJson } from '../shared/textFailures.ts';
 
 const TOLERANCE_MS = 5 * 60_000;
 const MAX_SIGNATURES = 16;
-/** A secret is believed for so long, and asked for at most once in a minute, however many forged calls arrive. */
+/** Lifetime of a fetched secret. It is fetched at most once a minute, however many forged calls arrive. */
 const SECRET_LIFE_MS = 60 * 60_000;
 const SECRET_PAUSE_MS = 60_000;
 const SECRET_WAIT_MS = 10_000;
@@ -37,7 +37,7 @@ interface WebhookSignature {
   signatures: Buffer[];
 }
 
-/** Undefined when a header is missing or malformed, or the call is older or newer than it may be. */
+/** Undefined: a header is missing or malformed, or the time is outside the tolerance. */
 function readSigned({ headers }: Callback, nowMs: number): WebhookSignature | undefined {
   const id = headers['webhook-id'] ?? '';
   const timestamp = headers['webhook-timestamp'] ?? '';
@@ -56,7 +56,7 @@ function isSignedWith(key: Buffer, { id, timestamp, signatures }: WebhookSignatu
 }
 
 interface Secret {
-  /** Tries the secret that is known, and once more after asking when it is old or does not fit, since it may be replaced. */
+  /** Tries the known secret. If it is old or does not fit, fetches it again, because it may have been replaced. */
   some(fits: (key: Buffer) => boolean): Promise<boolean>;
 }
 
@@ -85,7 +85,7 @@ function createSecret(api: ServiceHttp): Secret {
   };
 }
 
-/** Undefined when the service does not tell it now: the jobs that wait are polled anyway. */
+/** Undefined: not available now. Waiting jobs are polled anyway. */
 async function readSecret(api: ServiceHttp): Promise<Buffer | undefined> {
   try {
     const signal = AbortSignal.timeout(SECRET_WAIT_MS);

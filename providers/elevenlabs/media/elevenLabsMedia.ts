@@ -1,4 +1,4 @@
-/** Speech, transcripts and voices of ElevenLabs while the client waits. One call each, never repeated here. */
+/** Synchronous speech, transcripts and voice cloning by ElevenLabs. Calls are never retried here. */
 import { randomUUID } from 'node:crypto';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import {
@@ -21,7 +21,7 @@ import { pathVoice } from '../plannedCall.ts';
 import { speechCall } from './speech.ts';
 
 export interface ElevenLabsMediaOptions extends ServiceAccess {
-  /** The provider entry, for the metrics. */
+  /** Provider entry, for the metrics. */
   name: string;
 }
 
@@ -38,7 +38,6 @@ export function createElevenLabsMedia(options: ElevenLabsMediaOptions): ElevenLa
     headers: { 'xi-api-key': apiKey },
     keepsConnections: true,
   });
-  /** `custom`: the client named a voice by an id of its own. */
   const post = async (call: ServicePost, custom = false): Promise<ServiceReply> => {
     const reply = await http.post(call);
     if (reply.status !== 200) throw failureOfReply(await errorReplyOf(reply), custom);
@@ -69,7 +68,7 @@ function failureOfReply(reply: WholeReply, custom: boolean): UpstreamFailure {
   const { status } = reply;
   const outcome = outcomeOfError(reply, custom);
   if (outcome.status !== 'unknown' && status >= 400) return failureOfOutcome(outcome, status);
-  // A redirect, or a page of something that stands before the service.
+  // A redirect, or a page of a proxy before the service.
   return new UpstreamFailure({
     reason: reasonOfStatus(status, false),
     detail: outcome.detail ?? `HTTP ${status}`,
@@ -84,7 +83,7 @@ function transcriptionCall(order: TranscriptionOrder): Pick<ServicePost, 'path' 
     model_id: upstreamModel,
     ...(language !== undefined && { language_code: language }),
     timestamps_granularity: timestamps ? 'word' : 'none',
-    // "(laughter)" is no word.
+    // Otherwise "(laughter)" would count as a word.
     tag_audio_events: 'false',
     diarize: 'false',
   };
@@ -96,7 +95,7 @@ function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Tran
   if (!timestamps) return { text: json.text };
   if (!Array.isArray(json.words)) throw garbageFailure('no times');
   const words = json.words.flatMap((entry: unknown) => {
-    // Between two words there is one of the type "spacing".
+    // Entries of the type "spacing" separate words.
     if (isFields(entry) && entry.type !== 'word') return [];
     const span = spanIn(entry);
     return span === undefined ? [] : [{ word: textIn(entry, 'text'), ...span }];
@@ -104,9 +103,9 @@ function readTranscript(json: unknown, { timestamps }: TranscriptionOrder): Tran
   return { text: json.text, words };
 }
 
-/** POST /v1/voices/add: a voice from a recording, at once. */
+/** POST /v1/voices/add: the voice is available at once. */
 function cloneCall({ recording }: VoiceSample): Pick<ServicePost, 'path' | 'multipart'> {
-  // The account lists its voices by name; ours says whose it is to nobody.
+  // The account lists voices by name. A random one does not identify the client.
   const fields = { name: `farebox-${randomUUID()}` };
   return { path: '/v1/voices/add', multipart: { fields, files: [recordingPart('files', recording)] } };
 }

@@ -6,17 +6,16 @@ import { OUTPUT_FORMAT, pathVoice } from '../plannedCall.ts';
 
 export interface SpeechCall {
   call: Pick<ServicePost, 'path' | 'query' | 'json'>;
-  /** The client named a voice by an id of its own. */
   custom: boolean;
 }
 
 interface Output {
   format: string;
-  /** The streamed operation has no WAV; the other one has. */
+  /** False for WAV, which the streamed operation lacks. */
   streamed: boolean;
 }
 
-/** Samples are of 16 bits and at 24 kHz, as in OpenAI's `pcm`. */
+/** Samples have 16 bits at 24 kHz, as in OpenAI's `pcm`. */
 const OUTPUTS: { readonly [Format in SpeechFormat]?: Output } = {
   mp3: { format: OUTPUT_FORMAT, streamed: true },
   opus: { format: 'opus_48000_64', streamed: true },
@@ -24,7 +23,7 @@ const OUTPUTS: { readonly [Format in SpeechFormat]?: Output } = {
   wav: { format: 'wav_24000', streamed: false },
 };
 
-/** A language cannot be enforced there, and is refused. */
+/** These models detect the language; the service refuses a language code for them. */
 const HEARS_LANGUAGES = /^eleven_(multilingual|monolingual)/;
 
 export function speechCall(order: SpeechOrder): SpeechCall {
@@ -53,7 +52,7 @@ function refused(message: string): UpstreamFailure {
   });
 }
 
-/** Languages with a code of ISO 639-1 that the newest models of the service take. */
+/** ISO 639-1 codes that the newest models of the service take. */
 const CODES = (
   'af ar hy as az be bn bs bg ca ny hr cs da nl en et fi fr gl ka de el gu ha he hi hu is id ga it ja jv kn kk ko ky ' +
   'lv ln lt lb mk ms ml zh mr ne no nb ps fa pl pt pa ro ru sr sd sk sl so es sw sv ta te th tr uk ur vi cy'
@@ -64,7 +63,7 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
   CODES.map((code) => [(NAMES.of(code) ?? code).toLowerCase(), code] as const),
 );
 
-/** `said`: a code or an English name. Undefined: no such language is known, and the service hears it for itself. */
+/** Takes a code or an English name. Undefined: unknown, and the service detects the language. */
 function languageCode(said: string): string | undefined {
   const text = said.trim().toLowerCase();
   const code = text.split(/[-_]/)[0] ?? '';

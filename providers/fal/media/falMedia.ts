@@ -1,4 +1,4 @@
-/** Pictures, transcripts and speech of fal's models, for a client that waits. Sources: as in queue.ts. */
+/** Synchronous images, transcripts and speech of fal's models. Sources: as in queue.ts. */
 import { stat } from 'node:fs/promises';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import type { GuardedFetch } from '../../../infra/http/guardedFetch.ts';
@@ -30,12 +30,12 @@ import { checkSources, editInput, generationInputs } from './imageInput.ts';
 import { cloningOf, speechInput } from './speechFamilies.ts';
 import { cutoutInput, enlargeInput, transcriberOf, transcriptionInput } from './toolFamilies.ts';
 
-/** A day of speech with the times of its words. */
+/** Enough for the transcript of a day of speech with word times. */
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
-/** Longest time for an order to be taken in. */
+/** Longest wait until an order is accepted. */
 const SUBMIT_MS = 30_000;
 const FIRST_PAUSE_MS = 100;
-/** Time for which a sample serves as a voice (AUDIO-7). */
+/** Time for which a sample serves as a voice. */
 const VOICE_SECONDS = 7 * 24 * 3_600;
 
 export function createFalMedia(options: ServiceAccess, guardedFetch: GuardedFetch): MediaProvider {
@@ -104,7 +104,7 @@ async function speak(service: FalService, order: SpeechOrder, context: MediaCall
   return await fetchSpeech(service.outputs, output, context);
 }
 
-/** A model that imitates a sample with every order has the address of the sample as the name of the voice. */
+/** Returns the URL of the sample as the voice, if the model takes a sample with every order. */
 async function cloneVoice(
   service: FalService,
   { upstreamModel, recording }: VoiceSample,
@@ -122,7 +122,7 @@ async function cloneVoice(
   return readVoice(await runOrder(service, order, context.signal));
 }
 
-/** Answers the model's own result. */
+/** Returns the model's own output. */
 async function runOrder(service: FalService, order: FalOrder, signal: AbortSignal): Promise<unknown> {
   if (!ENDPOINT.test(order.endpoint)) {
     throw new UpstreamFailure({ reason: 'no_model', detail: 'upstreamModel is no endpoint of fal' });
@@ -153,7 +153,7 @@ interface StoredFiles {
   files: readonly { path: string; contentType: string }[];
 }
 
-/** Answers their addresses, in their order. Nothing is ordered by it. */
+/** Uploads the files and returns their URLs in the same order. This orders nothing. */
 async function store(
   { storage }: FalService,
   { role, files }: StoredFiles,

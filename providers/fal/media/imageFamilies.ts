@@ -1,5 +1,5 @@
 /**
- * What fal's models of pictures take. Source: the endpoint types of fal's own client (fal-ai/fal-js,
+ * Parameters of fal's image models. Source: the endpoint types of fal's own client (fal-ai/fal-js,
  * libs/client/src/types/endpoints.ts, version of August 2026) and the pages of the models.
  */
 import type { ImageFormat } from '../../../domain/images/images.ts';
@@ -16,35 +16,34 @@ type Option =
   | 'enable_safety_checker';
 
 type ImageSizing =
-  /** `image_size`: pixels. */
+  /** `image_size` in pixels. */
   | 'pixels'
-  /** `image_size`: the nearest of the three of OpenAI's models. */
+  /** `image_size`: the nearest of the three sizes of OpenAI's models. */
   | 'presets'
-  /** `aspect_ratio`, and `resolution` where a tier is asked for. */
+  /** `aspect_ratio`, and `resolution` if the request names a tier. */
   | 'ratio_and_tier'
   | 'ratio';
 
 export interface FalImageFamily {
   sizing: ImageSizing;
-  /** Whether one order makes several (`num_images`); else each picture is an order of its own. */
+  /** Whether one order makes several images (`num_images`); otherwise each image needs its own order. */
   several: boolean;
-  /** Empty: it has no `output_format`. The first is what is asked for where it does not have the one that was ordered. */
+  /** Empty: there is no `output_format`. The first is the fallback for an unsupported format. */
   formats: readonly ImageFormat[];
   options: readonly Option[];
-  /** The laxest step of `safety_tolerance`; absent: it has none. */
+  /** Most permissive `safety_tolerance`; absent: no such field. */
   laxest?: string;
-  /** How an edit names its sources. */
+  /** Field for the sources of an edit. */
   sources: 'image_urls' | 'image_url';
-  /** Where a single source is taken: how its mask is named; absent: it takes none. */
+  /** Mask field of models with a single source; absent: they take no mask. */
   mask?: 'mask_url' | 'mask_image_url';
-  /** Sent with every order. */
   fixed?: Readonly<Record<string, string | number | boolean>>;
 }
 
 const ALL_FORMATS = ['png', 'jpeg', 'webp'] as const;
 const TWO_FORMATS = ['png', 'jpeg'] as const;
 
-/** Diffusion models in the manner of most of fal's own endpoints. Whatever they do not know they leave aside. */
+/** Parameters of most diffusion endpoints of fal. Models ignore the fields that they do not know. */
 const DIFFUSION: FalImageFamily = {
   sizing: 'pixels',
   several: true,
@@ -108,7 +107,7 @@ const WAN: FalImageFamily = {
 const IDEOGRAM: FalImageFamily = { ...DIFFUSION, formats: [], options: ['negative_prompt', 'seed'] };
 const PHOTON: FalImageFamily = { ...DIFFUSION, sizing: 'ratio', several: false, formats: [], options: [] };
 
-/** By the beginning of the endpoint id, in whole segments; the longest that fits counts. */
+/** Key: whole leading segments of the endpoint id. The longest match wins. */
 const FAMILIES: Readonly<Record<string, FalImageFamily>> = {
   'fal-ai/bytedance/seedream': SEEDREAM,
   'fal-ai/flux-2-flex': { ...FLUX_2, options: [...FLUX_2.options, 'guidance_scale', 'num_inference_steps'] },
@@ -131,7 +130,7 @@ const FAMILIES: Readonly<Record<string, FalImageFamily>> = {
   'fal-ai/ideogram/v3': IDEOGRAM,
   'fal-ai/ideogram/v3/edit': { ...IDEOGRAM, sources: 'image_url', mask: 'mask_url' },
   'fal-ai/luma-photon': PHOTON,
-  // How far it may go from the picture has to be said.
+  // `strength`, the deviation from the source, is required.
   'fal-ai/luma-photon/flash/modify': { ...PHOTON, sources: 'image_url', fixed: { strength: 0.8 } },
   'fal-ai/luma-photon/modify': { ...PHOTON, sources: 'image_url', fixed: { strength: 0.8 } },
   'fal-ai/nano-banana': NANO_BANANA,

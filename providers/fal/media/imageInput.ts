@@ -1,4 +1,4 @@
-/** Writes the inputs of fal's models of pictures from orders of ours. */
+/** Converts image orders to inputs of fal's models. */
 import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
 import { nearestRatio, type PixelSize, ratioOf, sizeOfRatio } from '../../shared/imageSizes.ts';
@@ -6,7 +6,7 @@ import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
 import { definedFields, type Fields } from '../../shared/textFailures.ts';
 import { type FalImageFamily, imageFamilyOf } from './imageFamilies.ts';
 
-/** The inputs that together make as many pictures as were ordered. */
+/** Returns the inputs that together make `order.count` images. */
 export function generationInputs(order: ImageOrder): Fields[] {
   const family = imageFamilyOf(order.upstreamModel);
   const { count, seed, guidance, steps } = order;
@@ -24,13 +24,13 @@ export function generationInputs(order: ImageOrder): Fields[] {
     }),
   });
   if (family.several) return [count === 1 ? input : { ...input, num_images: count }];
-  // The same seed would make the same picture again.
+  // The same seed would repeat the image.
   return Array.from({ length: count }, (_, index) =>
     'seed' in input && seed !== undefined ? { ...input, seed: seed + index } : input,
   );
 }
 
-/** `urls`: of its pictures, in their order. */
+/** `urls`: of `edit.images`, in their order. */
 export function editInput(edit: ImageEdit, urls: readonly string[]): Fields {
   const family = imageFamilyOf(edit.upstreamModel);
   const [base, mask] = urls;
@@ -45,7 +45,7 @@ export function editInput(edit: ImageEdit, urls: readonly string[]): Fields {
   });
 }
 
-/** Throws FareboxError where the model takes another number of pictures. */
+/** Throws FareboxError if the model takes another number of images. */
 export function checkSources({ upstreamModel, images }: Pick<ImageEdit, 'upstreamModel' | 'images'>): void {
   const { sources, mask } = imageFamilyOf(upstreamModel);
   if (sources === 'image_urls') return;
@@ -55,7 +55,7 @@ export function checkSources({ upstreamModel, images }: Pick<ImageEdit, 'upstrea
   throw new FareboxError({ code: 'invalid_request', message: `The model takes exactly ${what}.` });
 }
 
-/** None of the service's models has our list of styles: it is said in words. */
+/** Adds the style to the prompt: no fal model takes Farebox's list of styles. */
 function styled({ prompt, style }: ImageOrder): string {
   return style === undefined ? prompt : `${prompt}\n\nStyle: ${style}.`;
 }
@@ -108,7 +108,7 @@ function sizeFields({ sizing }: FalImageFamily, { width, height, aspectRatio, re
   }
 }
 
-/** Without a ratio an edit keeps that of its base. */
+/** An edit without a ratio keeps that of its base. */
 function editSize(family: FalImageFamily, { images, aspectRatio, resolution }: ImageEdit): Fields {
   const [base] = images;
   const wantsSize = aspectRatio !== undefined || resolution !== undefined;

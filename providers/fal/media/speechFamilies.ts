@@ -1,15 +1,15 @@
-/** What fal's models of speech take. Source: as in imageFamilies.ts. */
+/** Parameters of fal's speech models. Source: as in imageFamilies.ts. */
 import { languageName } from '../../shared/languageNames.ts';
 import type { SpeechOrder } from '../../shared/mediaProvider.ts';
 import { definedFields, type Fields } from '../../shared/textFailures.ts';
 import { longestPrefixRow } from '../service.ts';
 
-/** Who says it: a voice that the model has, or a sample under this address. */
+/** `voice`: a voice of the model, or the URL of a sample. */
 type FalSpeechWriter = (order: SpeechOrder, voice: { name?: string; sampleUrl?: string }) => Fields;
 
 interface SpeechFamily {
   write: FalSpeechWriter;
-  /** How a voice is cloned: the sample is sent with every order, or taken in once by an endpoint that names it. */
+  /** Voice cloning: the sample goes with every order, or an endpoint registers it and returns a name. */
   cloning?: 'sample' | { endpoint: string; input: (sampleUrl: string, endpoint: string) => Fields };
 }
 
@@ -35,7 +35,7 @@ const chatterboxHd: FalSpeechWriter = ({ text, temperature }, { name, sampleUrl 
   high_quality_audio: true,
 });
 
-/** A name here is a language's example or an address. */
+/** `voice` is a language name, which selects its default voice, or the URL of a sample. */
 const chatterboxMultilingual: FalSpeechWriter = ({ text, temperature, language }, { name, sampleUrl }) => ({
   text,
   voice: sampleUrl ?? name ?? languageName(language)?.toLowerCase(),
@@ -76,7 +76,7 @@ const xai: FalSpeechWriter = ({ text, language, format }, { name }) => ({
   output_format: { codec: format, sample_rate: '24000' },
 });
 
-/** Samples are delivered as OpenAI's are: 24,000 a second. */
+/** Requests PCM at 24,000 samples per second, as OpenAI delivers it. */
 const minimax: FalSpeechWriter = ({ text, speed, language, format }, { name }) => ({
   text,
   voice_setting: { voice_id: name && spelled(name), speed: Math.min(2, Math.max(0.5, speed)) },
@@ -85,7 +85,7 @@ const minimax: FalSpeechWriter = ({ text, speed, language, format }, { name }) =
   output_format: 'url',
 });
 
-/** "WiseWoman" of our catalogue is "Wise_Woman" there; the names of cloned voices have digits. */
+/** The catalogue's "WiseWoman" is "Wise_Woman" at MiniMax; names of cloned voices have digits. */
 function spelled(voice: string): string {
   return /^[A-Za-z]+$/.test(voice) ? voice.replace(/(?<=[a-z])(?=[A-Z])/g, '_') : voice;
 }

@@ -1,7 +1,4 @@
-/**
- * What fal's models that work on one picture or recording take: cutting out, enlarging, writing down. Source: as in
- * imageFamilies.ts.
- */
+/** Parameters of fal's models for cutouts, upscaling and transcription. Source: as in imageFamilies.ts. */
 import type { Enlargement, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { longestPrefixRow } from '../service.ts';
 
@@ -14,10 +11,10 @@ export function cutoutInput(endpoint: string, url: string): Record<string, unkno
 }
 
 interface Enlarger {
-  /** Null: it has a factor of its own. */
+  /** Null: the factor is fixed. */
   scale: 'upscale_factor' | 'scale' | 'scale_factor' | null;
   mostScale: number;
-  /** It takes `creativity` from 0 to 1. */
+  /** Whether the model takes `creativity` from 0 to 1. */
   creative?: true;
   fixed?: FixedFields;
 }
@@ -53,12 +50,12 @@ export function enlargeInput(
 
 interface FalTranscriber {
   language: 'language' | 'language_code' | null;
-  /** Sent where times are asked for, and where they are not. */
+  /** Sent if the order wants timestamps; otherwise `untimed` is sent. */
   timed?: FixedFields;
   untimed?: FixedFields;
-  /** What its chunks are. */
+  /** Unit of the chunks in the result. */
   chunks: 'words' | 'segments';
-  /** Must be told not to believe that everything is English. */
+  /** Assumes English unless the language is null. */
   guesses?: true;
   fixed?: FixedFields;
 }

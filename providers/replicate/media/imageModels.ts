@@ -1,6 +1,6 @@
 /**
- * What the service's models of pictures name their inputs. Source: the input schema that the service publishes for each
- * version (replicate.com/<owner>/<name>/versions/<version>/api).
+ * Input names of the service's image models. Source: the input schema that the service publishes for each version
+ * (replicate.com/<owner>/<name>/versions/<version>/api).
  */
 import { FareboxError } from '../../../domain/errors.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
@@ -10,22 +10,22 @@ import type { Fields } from '../../shared/textFailures.ts';
 import type { SentMedium } from '../mediaInputs.ts';
 
 interface ImageModel {
-  /** `ratio`: `aspect_ratio`; `custom`: that, or `custom` with width and height; `pixels`: width and height. */
+  /** `ratio`: `aspect_ratio`; `custom`: the same, or `custom` with width and height; `pixels`: width and height. */
   sizing: 'ratio' | 'custom' | 'pixels';
-  /** How a tier ("2K") is named. */
+  /** Field for a tier ("2K"). */
   tier?: 'resolution' | 'size';
-  /** What the sources of an edit are: one file, or a list of them; absent: it edits nothing. */
+  /** Field for the sources of an edit: one file or a list; absent: no edits. */
   source?: { name: string; list: boolean };
   mask?: string;
-  /** What `aspect_ratio` is for an edit that names none; left out: not sent. */
+  /** `aspect_ratio` of an edit without one; absent: not sent. */
   sameRatio?: 'match_input_image';
-  /** Names of what it has. */
+  /** Names of supported fields. */
   count?: 'num_outputs';
   negative?: 'negative_prompt';
   guidance?: 'guidance' | 'guidance_scale' | 'cfg';
   steps?: 'num_inference_steps' | 'steps';
   seed?: 'seed';
-  /** How it names our formats; absent: it answers what it likes. */
+  /** The model's name of each format; absent: the model chooses the format. */
   formats?: Partial<Record<ImageFormat, string>>;
   safety?: 'disable_safety_checker' | { tolerance: string } | 'safety_filter_level';
 }
@@ -123,7 +123,7 @@ const MODELS: Readonly<Record<string, ImageModel>> = {
   'stability-ai/stable-diffusion-3.5-large': SD_35,
 };
 
-/** For every other model: the names that most have of those that were pushed by their makers. */
+/** For other models: the most common names in models pushed by their makers. */
 const GENERIC: ImageModel = {
   sizing: 'pixels',
   source: { name: 'image', list: false },
@@ -135,14 +135,14 @@ const GENERIC: ImageModel = {
   seed: 'seed',
 };
 
-/** The fill models keep the shape of their source. */
+/** Fill models keep the ratio of their source. */
 const SHAPELESS = new Set(['black-forest-labs/flux-fill-pro']);
 
 function modelOf(name: string): ImageModel {
   return (Object.hasOwn(MODELS, name) ? MODELS[name] : undefined) ?? GENERIC;
 }
 
-/** `name`: owner/name. Several inputs where the model makes one picture at a time. */
+/** `name`: owner/name. Returns several inputs if the model makes one image at a time. */
 export function generationInputs(name: string, order: ImageOrder): Fields[] {
   const model = modelOf(name);
   const { prompt, style, count, seed, guidance, steps, negativePrompt } = order;
@@ -156,13 +156,13 @@ export function generationInputs(name: string, order: ImageOrder): Fields[] {
     ...named(model.seed, seed),
   };
   if (model.count !== undefined) return [{ ...input, ...(count > 1 && { [model.count]: count }) }];
-  // The same seed would make the same picture again.
+  // The same seed would repeat the image.
   return Array.from({ length: count }, (_, index) =>
     model.seed === undefined || seed === undefined ? input : { ...input, [model.seed]: seed + index },
   );
 }
 
-/** The files stand in it as they are, until they have an address. */
+/** Contains the files themselves until they are replaced by URLs. */
 export function editInput(name: string, edit: ImageEdit, files: readonly SentMedium[]): Fields {
   const model = modelOf(name);
   const { source, mask } = model;
@@ -176,7 +176,7 @@ export function editInput(name: string, edit: ImageEdit, files: readonly SentMed
   };
 }
 
-/** Throws FareboxError where the model takes another number of pictures. */
+/** Throws FareboxError if the model takes fewer images. */
 export function checkSources(name: string, { images }: Pick<ImageEdit, 'images'>): void {
   const { source, mask } = modelOf(name);
   const most = source === undefined ? 0 : source.list ? Number.MAX_SAFE_INTEGER : mask === undefined ? 1 : 2;

@@ -1,4 +1,4 @@
-/** Pictures, transcripts and speech of the service's models, for a client that waits. Sources: as in replicate.ts. */
+/** Synchronous images, transcripts and speech of the service's models. Sources: as in replicate.ts. */
 import { stat } from 'node:fs/promises';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { failureOfOutcome, operationsOf } from '../../shared/mediaFailures.ts';
@@ -26,11 +26,11 @@ import { openReplicate, orderAddress, type ReplicateAccess, type ReplicateServic
 import { checkSources, editInput, generationInputs } from './imageModels.ts';
 import { cutoutInput, enlargeInput, speechInput, transcriberOf } from './toolModels.ts';
 
-/** No client waits for longer, so no prediction of ours runs for longer. */
+/** Limit of a prediction: no client waits longer. */
 const MAX_MS = 10 * 60_000;
-/** Shorter than the service allows: before its answer nobody knows the id by which an order is cancelled. */
+/** Less than the service allows: an order cannot be cancelled until the reply gives its id. */
 const WAIT_SECONDS = 10;
-/** Longest time for an order to be taken in. */
+/** Longest wait until an order is accepted. */
 const SUBMIT_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const OUTPUT_NAME = 'replicate-image';
@@ -50,7 +50,7 @@ export function createReplicateMedia(options: ReplicateAccess): MediaProvider {
   };
 }
 
-/** owner/name; a name of another form is refused when it is ordered. */
+/** owner/name. A malformed name is refused when it is ordered. */
 function nameOf({ upstreamModel }: { upstreamModel: string }): string {
   return orderAddress(upstreamModel)?.model ?? upstreamModel;
 }
@@ -130,7 +130,7 @@ async function oneImage(service: ReplicateService, order: FileOrder, context: Me
   return made;
 }
 
-/** With the files under addresses that the service can read. */
+/** Runs a prediction after replacing files by URLs. */
 async function run(
   service: ReplicateService,
   { upstreamModel, input, files }: FileOrder,
@@ -142,7 +142,6 @@ async function run(
   return await runPrediction(service, { upstreamModel, input: addressed }, signal);
 }
 
-/** Answers the output. */
 async function runPrediction(
   service: ReplicateService,
   { upstreamModel, input }: Pick<FileOrder, 'upstreamModel' | 'input'>,
@@ -167,7 +166,7 @@ async function sent(
   return { role, path, contentType, sizeBytes };
 }
 
-/** Throws UpstreamFailure where there is none. */
+/** Throws UpstreamFailure if there is none. */
 function imageUrls(output: unknown): string[] {
   const found = addressesOf(output);
   if (found.length === 0) throw garbageFailure('the output names no picture');
@@ -185,13 +184,13 @@ function addressesOf(output: unknown): string[] {
   return inline.length > 0 ? inline : outputAddresses(output);
 }
 
-/** A prediction that was waited for may have small files in its answer, as the service's own client knows. */
+/** A blocking creation may return small files inline, as the service's own client shows. */
 function inlineOf(output: unknown): string[] {
   const all: unknown[] = Array.isArray(output) ? output : [output];
   return all.filter((each): each is string => typeof each === 'string' && each.startsWith('data:'));
 }
 
-/** Some answer the text alone, whole or in the pieces in which it was made. */
+/** Some models return text only, whole or in pieces. */
 function transcriptOf(output: unknown): unknown {
   if (typeof output === 'string') return { text: output };
   const pieces = Array.isArray(output) && output.every((each) => typeof each === 'string');

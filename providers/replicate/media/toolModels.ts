@@ -1,4 +1,4 @@
-/** What the service's models that work on one picture or recording, and those of speech, name their inputs. Source: as in imageModels.ts. */
+/** Input names of the models for cutouts, upscaling, transcription and speech. Source: as in imageModels.ts. */
 import { languageName } from '../../shared/languageNames.ts';
 import type { Enlargement, SpeechOrder, TranscriptionOrder } from '../../shared/mediaProvider.ts';
 import { definedFields, type Fields } from '../../shared/textFailures.ts';
@@ -18,7 +18,7 @@ export function cutoutInput(name: string, file: SentMedium): Fields {
 
 type UpscaleWriter = (order: Pick<Enlargement, 'scale' | 'creativity'>) => Fields;
 
-/** Whole factors only: the next one below. */
+/** Rounds down to a supported factor. */
 const whole = (scale: number, steps: readonly [number, ...number[]]) =>
   steps.reduce((best, each) => (each <= scale ? each : best), steps[0]);
 
@@ -94,7 +94,7 @@ export function transcriberOf(name: string): ReplicateTranscriber {
 
 type SpeechWriter = (order: SpeechOrder) => Fields;
 
-/** Samples are delivered as OpenAI's are: 24,000 a second. */
+/** Requests PCM at 24,000 samples per second, as OpenAI delivers it. */
 const minimax: SpeechWriter = ({ text, voice, speed, format, language }) => ({
   text,
   voice_id: voice && (/^[A-Za-z]+$/.test(voice) ? voice.replace(/(?<=[a-z])(?=[A-Z])/g, '_') : voice),
