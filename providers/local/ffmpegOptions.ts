@@ -1,12 +1,12 @@
 /**
- * Options of ffmpeg: how it reads a source (by the demuxer that measured it, and only by decoders that belong to its kind;
- * before `-i`), and how it writes MP3.
+ * ffmpeg options for reading sources and writing MP3. A source is read with the demuxer that measured it and only the
+ * decoders of its kind. Input options come before `-i`.
  */
 import type { MediaKind } from '../../domain/generation/media.ts';
 import { FORMAT_READINGS } from '../../engines/media/formats.ts';
 import type { MediaFile } from '../shared/provider.ts';
 
-/** Options for a recording: the very reading by which it was measured, and nothing else. */
+/** Options for a recording: the demuxer and decoders that measured it, and no others. */
 export function demuxerOptions(demuxer: string): string[] {
   const known = Object.values(FORMAT_READINGS).find((format) => format.demuxer === demuxer);
   if (known === undefined) throw new Error(`no such demuxer: ${demuxer}`);
@@ -25,20 +25,18 @@ const DECODERS: Record<MediaKind, string> = {
   document: '',
 };
 
-/** Options for a medium of a video order, its file with them. */
+/** Input options and file of a medium in a video order. */
 export function mediumInput({ kind, demuxer, path }: MediaFile): string[] {
   const format = demuxer === undefined ? [] : ['-f', demuxer];
-  // A name with a percent sign would be read as the pattern of many files.
+  // The demuxer would read a percent sign in the name as a pattern of files.
   const single = demuxer === 'image2' ? ['-pattern_type', 'none'] : [];
-  // Sound is read again from its start for as long as somebody listens.
+  // Audio repeats for as long as it is read.
   const again = kind === 'audio' ? ['-stream_loop', '-1'] : [];
   const decoding = ['-threads', '1', '-codec_whitelist', DECODERS[kind]];
   return [...decoding, ...again, ...format, ...single, '-i', `file:${path}`];
 }
 
-/**
- * Keeps only the sound of the source: no tags, no pictures, no writer's name, and the same bytes for the same order.
- */
+/** Drops tags, chapters and the encoder's name, so that equal orders give equal bytes. */
 export const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact'],
 ];
@@ -46,7 +44,7 @@ const WITHOUT_TAGS = [...WITHOUT_METADATA, '-id3v2_version', '0', '-write_id3v1'
 
 export const MP3_CONTENT_TYPE = 'audio/mpeg';
 
-/** ffmpeg's options before the output's path. */
+/** Output options; the output path follows. */
 export function asMp3(kilobitsPerSecond: number): string[] {
   return ['-c:a', 'libmp3lame', '-b:a', `${kilobitsPerSecond}k`, ...WITHOUT_TAGS, '-f', 'mp3'];
 }

@@ -2,17 +2,17 @@ import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PIECE_BYTES = 65_536;
-/** How soon after it was written a byte is read. */
+/** Polling interval. */
 const PAUSE_MS = 20;
 
 export interface GrowingFile {
-  /** Resolves when it is written to its end, and rejects when it never will be. */
+  /** Resolves when the file is complete; rejects if it never will be. */
   whole: Promise<void>;
-  /** Called when nobody reads any more. */
+  /** Called when reading ends. */
   stop(): void;
 }
 
-/** The bytes of a file that is still being written, as they come. Throws what `whole` rejects with. */
+/** Yields the bytes of a file while it is being written. Throws the error of `whole`. */
 export async function* followFile(path: string, { whole, stop }: GrowingFile): AsyncGenerator<Buffer, void> {
   let isWhole = false;
   const ending = whole.then(() => {
@@ -21,7 +21,7 @@ export async function* followFile(path: string, { whole, stop }: GrowingFile): A
   ending.catch(() => undefined);
   try {
     for (let at = 0; ; ) {
-      // Asked before the read: what is written in between is read in the next round.
+      // Checked before the read, so that bytes written in between are read in the next round.
       const isLast = isWhole;
       const piece = await pieceAt(path, at);
       at += piece.length;
@@ -34,7 +34,7 @@ export async function* followFile(path: string, { whole, stop }: GrowingFile): A
   }
 }
 
-/** Opened each time: a reader who never comes back leaves nothing open. */
+/** Opens the file for each read, so that an abandoned reader leaves nothing open. */
 async function pieceAt(path: string, at: number): Promise<Buffer> {
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return Buffer.alloc(0);

@@ -16,7 +16,7 @@ import { localTranscriber } from './transcribe.ts';
 
 const settings = strictObject({ kind: z.literal('local'), limits });
 
-/** Programs and libraries of this machine: no key, no network. */
+/** Programs and libraries of this machine; needs no key and no network. */
 export const local: ProviderDefinition<z.output<typeof settings>> = {
   kind: 'local',
   settings,
@@ -42,7 +42,7 @@ function missingProgram(model: ModelKind, { espeakPath, recogniser }: LocalProgr
   return model === 'asr' && recogniser === undefined ? NO_HEARING : undefined;
 }
 
-/** The embedding model of our own, which is none: engines/text embeds words and parts of words. */
+/** Embeddings without a trained model: engines/text embeds words and parts of words. */
 function createLexicalEmbedding(): TextProvider {
   const embedder = createLexicalEmbedder();
   return {

@@ -1,6 +1,6 @@
 /**
- * The engine of our own: ffmpeg changes a voice and makes videos, a synthesiser speaks. It needs no key and no network, and
- * may be repeated at will.
+ * Local engine: ffmpeg changes voices and makes videos, a synthesiser speaks. It needs no key and no network, and any
+ * order may be retried.
  */
 import { join } from 'node:path';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
@@ -43,7 +43,7 @@ async function speakAgain(tools: MediaTools, request: VoiceChangeRequest, contex
   if (voice === undefined) {
     return { status: 'refused', reason: 'refused', message: `Unknown voice: ${request.voice}.` };
   }
-  // Without a seed each job is another take, and yet each attempt at one job the same.
+  // Without a seed each job sounds different, but all attempts at one job are equal.
   const seed = request.seed === undefined ? `job ${request.reference}` : `seed ${request.seed}`;
   const { removeBackgroundNoise } = request;
   const path = join(context.workFolder, 'output.mp3');

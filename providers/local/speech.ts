@@ -1,4 +1,4 @@
-/** Speech from text by the synthesiser on this machine (ESPEAK_PATH), as an MP3. The same order gives the same bytes. */
+/** Text to MP3 by the synthesiser on this machine (ESPEAK_PATH). Equal orders give equal bytes. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
@@ -19,7 +19,7 @@ import {
   synthesise,
 } from './synthesis.ts';
 
-/** The longest text of one order; ten minutes or so at speed 1. */
+/** Longest text of one order in characters: about ten minutes at speed 1. */
 export const MAX_PROMPT_LENGTH = 10_000;
 
 const NOTHING_TO_SAY = 'There is nothing in the prompt that can be spoken.';
@@ -39,7 +39,7 @@ export async function speak(tools: MediaTools, request: AudioRequest, context: C
   return await encode(tools, { ...plan, wavPath, seconds: heard.seconds / plan.stretch }, context);
 }
 
-/** A string says what is wrong with the order. */
+/** A string is the error message for the client. */
 function planOf({ prompt, voice, languageCode, speed }: AudioRequest): SpeechPlan | string {
   const plan = planSpeech({ text: prompt, voice, languageCode, speed });
   if (plan === 'voice') {

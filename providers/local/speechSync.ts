@@ -1,4 +1,4 @@
-/** Speech while the client waits, by the synthesiser on this machine (ESPEAK_PATH), in every format and as a stream. */
+/** Synchronous speech by the synthesiser on this machine (ESPEAK_PATH), in every format and as a stream. */
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -24,23 +24,23 @@ import {
   synthesise,
 } from './synthesis.ts';
 
-/** Synthesising and encoding take a core each. */
+/** Synthesising takes one core, and so does encoding. */
 const TURNS: SemaphoreOptions = { atOnce: availableParallelism(), maxWaiting: 64, maxWaitMs: 30_000 };
 const busy = tooBusy('texts are being spoken', 10);
 
-/** Of every format: what clients expect of `pcm`, which does not tell it. */
+/** Rate of all formats. Clients expect it of `pcm`, which does not state its rate. */
 const SAMPLES_PER_SECOND = 24_000;
 
 interface Encoding {
   options: readonly string[];
-  /** More than it ever writes for a second. */
+  /** Upper limit of the bytes per second of sound. */
   bytesPerSecond: number;
-  /** Its head tells a length that is known at the end only. */
+  /** The header contains the length, so the file must be complete before it is sent. */
   isWhole?: boolean;
 }
 
 const AS_STREAM = [...WITHOUT_METADATA, '-flush_packets', '1'];
-/** A head with the length is put in at the end, too late for a stream. */
+/** Omits the header with the length, which is written last, too late for a stream. */
 const WITHOUT_LENGTH = ['-write_xing', '0', '-flush_packets', '1'];
 const ENCODINGS: Record<SpeechFormat, Encoding> = {
   mp3: { options: [...asMp3(96), ...WITHOUT_LENGTH], bytesPerSecond: 24_000 },
@@ -85,7 +85,7 @@ export function localSpeaker(tools: MediaTools, options = TURNS): Pick<MediaProv
   };
 }
 
-/** Throws FareboxError where it cannot be spoken. */
+/** Throws FareboxError if the order cannot be spoken. */
 function planOf({ text, voice, language, speed }: SpeechOrder): SpeechPlan {
   const code = language === undefined ? undefined : languageCode(language);
   const plan = planSpeech({ text, voice, languageCode: code, speed });
@@ -104,7 +104,7 @@ function planOf({ text, voice, language, speed }: SpeechOrder): SpeechPlan {
 const ENGLISH_NAMES = new Intl.DisplayNames('en', { type: 'language' });
 const CODES = new Map(SPEECH_LANGUAGES.map((code) => [ENGLISH_NAMES.of(code)?.toLowerCase(), code]));
 
-/** Of `de`, `de-AT` and `German`. */
+/** Accepts `de`, `de-AT` and `German`. */
 function languageCode(named: string): string {
   const name = named.trim().toLowerCase();
   return CODES.get(name) ?? name.split(/[-_]/)[0] ?? '';
@@ -142,7 +142,7 @@ interface EncodedSpeech {
   signal: AbortSignal;
 }
 
-/** Resolves with the first bytes at hand, or throws. Whoever stops reading stops the encoder. */
+/** Resolves when the first bytes are available, or throws. Ending the read stops the encoder. */
 async function encode(
   conversion: FfmpegConversion,
   { path, wavPath, encoding, turns, signal }: EncodedSpeech,
@@ -156,14 +156,14 @@ async function encode(
     if (end !== 'finished') throw brokenOff(end);
   });
   const whole = finished.finally(() => rm(wavPath, { force: true }));
-  // Whoever reads hears of it.
+  // The reader gets the error.
   whole.catch(() => undefined);
   if (encoding.isWhole) await whole;
   const bytes = followFile(path, { whole, stop: () => stop.abort() });
   return begun(await bytes.next(), bytes);
 }
 
-/** A generator that was begun: ended before its first byte is taken, it still stops the encoder. */
+/** Iterates `first`, then `rest`. Ending it before the first byte still stops the encoder. */
 function begun(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {
   let ahead: typeof first | undefined = first;
   const iterator = {

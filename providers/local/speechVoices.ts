@@ -1,11 +1,11 @@
-/** The voices that the local engine speaks with, and the languages: each voice speaks every one. */
+/** Voices and languages of the local engine. Each voice speaks every language. */
 
 export interface SpeechVoice {
-  /** The engine's speaker, which has formants, breath and intonation of its own; empty for the language's own speaker. */
+  /** The engine's speaker variant, with its own formants, breath and intonation. Empty: the language's own speaker. */
   speaker: string;
-  /** 0 to 99; 50 is the speaker's own. */
+  /** From 0 to 99; 50 is the speaker's own pitch. */
   pitch: number;
-  /** Words a minute at speed 1. */
+  /** Words per minute at speed 1. */
   rate: number;
   description: string;
 }
@@ -27,9 +27,8 @@ export function speechVoice(name: string): SpeechVoice | undefined {
 }
 
 /**
- * Languages by ISO 639-1 code that the engine knows under the same name. Left out are those whose usual writing it spells out
- * letter by letter or reads without vowels (Japanese, Hebrew, Thai, Burmese), or whose numbers it does not know (Chuvash,
- * Turkmen).
+ * Languages whose ISO 639-1 code is also the engine's name. Omitted: usual writing spelled out or read without vowels
+ * (Japanese, Hebrew, Thai, Burmese), or unknown numbers (Chuvash, Turkmen).
  */
 const SAME_NAME =
   'af am an ar as az ba be bg bn bs ca cs cy da de el eo es et eu fa fi ga gd gn gu hi hr ht hu hy ia id io is it ka kk ' +
@@ -45,7 +44,7 @@ const ENGINE_NAMES: ReadonlyMap<string, string> = new Map([
 
 export const SPEECH_LANGUAGES: readonly string[] = [...ENGINE_NAMES.keys()].sort();
 
-/** The engine's name of the language; undefined when it does not speak it. */
+/** The engine's name of the language; undefined if unsupported. */
 export function engineLanguage(code: string): string | undefined {
   return ENGINE_NAMES.get(code);
 }

@@ -1,4 +1,4 @@
-/** From a text to a WAV by the synthesiser on this machine: what queued and immediate speech have in common. */
+/** Converts text to WAV by the synthesiser on this machine, for queued and synchronous speech. */
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunEnd } from '../../engines/child/runLimited.ts';
@@ -10,15 +10,15 @@ export const SLOWEST_SPEED = 0.25;
 export const FASTEST_SPEED = 4;
 const DEFAULT_VOICE = 'narrator';
 const DEFAULT_LANGUAGE = 'en';
-/** Digits and signs are spoken as words: a short text may take long to say. */
+/** A limit of the text alone is not enough: digits and signs are spoken as words. */
 export const MAX_SPEECH_SECONDS = 3_600;
 
 const WAV_HEADER_BYTES = 44;
 const WAV_BYTES_PER_SECOND = SPEECH_RATE * 2;
 const SYNTHESIS_TIMEOUT_MS = 180_000;
-/** What the engine can do itself, in words a minute; the rest is stretched. */
+/** The engine's range in words per minute; beyond it the sound is stretched. */
 const ENGINE_RATES = { slowest: 80, fastest: 450 };
-/** A sample above it is heard: 46 dB below full scale. */
+/** Samples above it are audible: 46 dB below full scale. */
 const AUDIBLE = 160;
 const PIECE_BYTES = 65_536;
 
@@ -27,19 +27,19 @@ export interface SpeechPlan {
   voice: string;
   rate: number;
   pitch: number;
-  /** By how much the engine's speech is played faster. */
+  /** Playback speed of the engine's output, as a factor. */
   stretch: number;
 }
 
 interface SpeechWish {
   text: string;
   voice: string | undefined;
-  /** ISO 639-1; undefined for the default, as the voice and the speed. */
+  /** ISO 639-1. Undefined selects the default, as for voice and speed. */
   languageCode: string | undefined;
   speed: number | undefined;
 }
 
-/** A word says which part of the wish cannot be fulfilled, the first one; each route has its own words for it. */
+/** Returns the plan, or the name of the first invalid field; each route words its own message. */
 export function planSpeech(wish: SpeechWish): SpeechPlan | 'voice' | 'language' | 'speed' | 'text' {
   const { text, voice = DEFAULT_VOICE, languageCode = DEFAULT_LANGUAGE, speed = 1 } = wish;
   const speaker = speechVoice(voice);
@@ -57,17 +57,16 @@ export function planSpeech(wish: SpeechWish): SpeechPlan | 'voice' | 'language' 
   };
 }
 
-/** Without what the engine takes as a command: control characters, and phonemes in double brackets. */
+/** Removes what the engine takes as commands: control characters, and phonemes in double brackets. */
 function plainText(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]/gu, ' ').replaceAll(/\[(?=\[)/g, '[ ');
 }
 
-/** Whether there is anything that has a sound. */
 function isSpeakable(text: string): boolean {
   return /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(text);
 }
 
-/** `too_long`: it would be spoken for more than `MAX_SPEECH_SECONDS`. Throws the signal's reason when it is aborted. */
+/** `too_long`: the speech exceeds `MAX_SPEECH_SECONDS`. Throws the signal's reason on abort. */
 export async function synthesise(
   espeakPath: string,
   { stretch, text, ...speaker }: SpeechPlan,
@@ -94,7 +93,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** The engine ends well on a text that it has no sound for: what it wrote tells. */
+/** Measures the output, since the engine also succeeds on text that it has no sound for. */
 export async function listen(wavPath: string): Promise<{ seconds: number; isAudible: boolean }> {
   const file = await open(wavPath, 'r');
   try {
@@ -118,7 +117,7 @@ function hasSound(samples: Buffer): boolean {
   return false;
 }
 
-/** How ffmpeg reads what the engine wrote, and plays it at the wanted pace and rate; before the options of the output. */
+/** Input and filter options for playing the WAV at the given speed and sample rate. Output options follow. */
 export function fromSpeech(wavPath: string, stretch: number, samplesPerSecond: number): string[] {
   return [
     ...['-y', '-threads', '1', '-filter_threads', '1', '-protocol_whitelist', 'file,pipe'],
@@ -127,7 +126,7 @@ export function fromSpeech(wavPath: string, stretch: number, samplesPerSecond: n
   ];
 }
 
-/** The filter takes no factor below a half. */
+/** The filter takes no factor below 0.5. */
 function tempo(factor: number): string[] {
   if (Math.abs(factor - 1) < 0.01) return [];
   if (factor < 0.5) return ['atempo=0.5', ...tempo(factor / 0.5)];

@@ -1,4 +1,4 @@
-/** Words from a recording by the recogniser on this machine (POCKETSPHINX_PATH): clear English speech only. */
+/** Transcription by the recogniser on this machine (POCKETSPHINX_PATH): clear English speech only. */
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ import { tooBusy } from '../../infra/tooBusy.ts';
 import type { MediaCallContext, MediaProvider, Transcript, TranscriptionOrder } from '../shared/mediaProvider.ts';
 import { demuxerOptions } from './ffmpegOptions.ts';
 
-/** It takes a quarter of a recording's length on a free core, and the client waits. */
+/** Recognition takes a quarter of the length on a free core, and the client waits. */
 export const MAX_RECORDING_SECONDS = 1_200;
 
 const BYTES_PER_SECOND = HEARD_RATE * 2;
-/** Each takes a core and 150 MB. */
+/** Each transcription takes a core and 150 MB. */
 const TURNS = { atOnce: availableParallelism(), maxWaiting: 32, maxWaitMs: 30_000 };
 const busy = tooBusy('recordings are being transcribed', 10);
-/** A silence between two words that ends a segment. */
+/** Silence between two words that ends a segment. */
 const SEGMENT_PAUSE_SECONDS = 0.5;
 const MAX_SEGMENT_SECONDS = 20;
 
@@ -32,13 +32,13 @@ export function localTranscriber(tools: MediaTools): Pick<MediaProvider, 'checkT
       checkOrder(order);
       const words = await turns.run(() => recognise(tools, order, context), context.signal).catch(busy);
       const text = words.map(({ word }) => word).join(' ');
-      // No characters: the recogniser does not tell when each is said.
+      // Omits `characters`: the recogniser gives no times for them.
       return { text, ...(order.timestamps && { words, segments: segmentsOf(words) }) };
     },
   };
 }
 
-/** Another language would come back as English words that nobody said. */
+/** Other languages would be transcribed as wrong English words. */
 function checkOrder({ language, recording }: TranscriptionOrder): void {
   if (language !== undefined && !/^en(glish)?$/i.test(language.split(/[-_]/)[0] ?? '')) {
     const message = 'This model understands English only: leave "language" out or set it to "en"';
@@ -76,7 +76,7 @@ async function recognise(
   const request = { recogniser, workFolder, timeoutMs: 60_000 + seconds * 2_000 };
   const { end, words } = await ffmpeg.recognise(request, signal);
   mustHaveFinished(end, { signal, step: 'recognition' });
-  // Rounded up to a frame, the last word would else end after the recording.
+  // The recogniser rounds up to a frame; without the limit the last word could end after the recording.
   const { size } = await stat(join(workFolder, HEARD_FILE));
   return words.map((word) => ({ ...word, end: Math.min(word.end, size / BYTES_PER_SECOND) }));
 }
@@ -88,7 +88,7 @@ function mustHaveFinished(end: RunEnd, { signal, step }: { signal: AbortSignal; 
   throw new UpstreamFailure({ reason, detail: `${step} of the recording ended: ${end}` });
 }
 
-/** What is said in one breath. */
+/** Groups words between pauses into segments. */
 function segmentsOf(words: readonly HeardWord[]): NonNullable<Transcript['segments']> {
   const segments: { text: string; start: number; end: number }[] = [];
   for (const { word, start, end } of words) {

@@ -1,13 +1,13 @@
-/** The voices of the local voice changer: what each promises against the source, and the ffmpeg filters that keep it. */
+/** Voices of the local voice changer: their ratios to the source, and the ffmpeg filters that produce them. */
 import { createHash } from 'node:crypto';
 
 export interface LocalVoice {
-  /** Fundamental frequency of the output over that of the source. */
+  /** Fundamental frequency of the output divided by the source's. */
   pitchRatio: number;
-  /** The same for the formants, which say how large the speaker is. */
+  /** The same ratio for the formants, which indicate the size of the speaker. */
   formantRatio: number;
   description: string;
-  /** What is done besides, in ffmpeg's filter language. */
+  /** Additional effect in ffmpeg's filter syntax. */
   effect?: string;
 }
 
@@ -32,25 +32,25 @@ export function localVoice(name: string): LocalVoice | undefined {
 }
 
 const RATE = 44_100;
-/** A seed moves pitch and formants by at most this share: another take of the same voice. */
+/** Most that a seed shifts pitch and formants, as a share: another take of the same voice. */
 const PITCH_PLAY = 0.006;
 const FORMANT_PLAY = 0.015;
-/** The stretching filter may swallow its last window; silence is what it may swallow. */
+/** Appended silence, since the stretching filter may drop its last window. */
 const TAIL_SECONDS = 0.08;
 
-/** Hum lies below every voice; hiss up to 28 dB below full scale is taken down by 20 dB. */
+/** Cuts hum, which lies below every voice. Reduces hiss up to 28 dB below full scale by 20 dB. */
 const WITHOUT_NOISE = ['highpass=f=80', 'highpass=f=80', 'afftdn=nr=20:nf=-28'];
 
 interface Take {
   voice: LocalVoice;
   removeBackgroundNoise: boolean;
-  /** Equal seeds give equal chains. */
+  /** Equal seeds give equal filter chains. */
   seed: string;
 }
 
 /**
- * Playing faster by the formant ratio moves formants and pitch together; stretching back to the old length while the
- * formants are kept moves the pitch to where it belongs.
+ * Playing faster by the formant ratio shifts formants and pitch together. Stretching back to the old length with
+ * preserved formants then sets the pitch.
  */
 export function filterChain({ voice, removeBackgroundNoise, seed }: Take): string {
   const play = played(seed);
@@ -70,7 +70,7 @@ export function filterChain({ voice, removeBackgroundNoise, seed }: Take): strin
   ].join(',');
 }
 
-/** Two numbers from −1 to 1. */
+/** Two numbers from −1 to 1, derived from the seed. */
 function played(seed: string): { pitch: number; formant: number } {
   const digest = createHash('sha256').update(seed).digest();
   const at = (offset: number) => digest.readUInt32BE(offset) / 0x7fff_ffff - 1;

@@ -1,4 +1,4 @@
-/** Which configured fault strikes a call, and what the caller hears then. */
+/** Selects the configured fault of a call, and its result for the caller. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallContext, Outcome } from '../shared/provider.ts';
 import type { OrderStore } from './orders.ts';
@@ -12,7 +12,7 @@ export function behaviourOf(settings: SimulatorSettings, model: string): Simulat
   return { ...settings, ...own };
 }
 
-/** The first fault of the stage whose turn it is. Calls are only counted where a fault strikes less than always. */
+/** Returns the stage's first fault that is due. Counts calls only if a fault does not apply to each. */
 export async function applyFault(
   orders: OrderStore,
   behaviour: SimulatorBehaviour,
@@ -37,7 +37,7 @@ type OrderEnd = Pick<SimulatorFault, 'retryAfterMs'> & {
   kind: SimulatorFault['kind'] | SimulatorBehaviour['outcome'];
 };
 
-/** Refusal of an order at any stage. Undefined when the order goes on. */
+/** Refusal of an order at any stage. Undefined: the order continues. */
 export function refusal({ kind, retryAfterMs }: OrderEnd): Outcome | undefined {
   if (kind in REFUSALS) return { status: 'refused', ...REFUSALS[kind as keyof typeof REFUSALS] };
   if (kind in BUSY) {
@@ -49,14 +49,14 @@ export function refusal({ kind, retryAfterMs }: OrderEnd): Outcome | undefined {
     : undefined;
 }
 
-/** The end of a call of an accepted order. Undefined: the order goes on. */
+/** Ends a faulty call of an accepted order. Undefined: the order continues. */
 export async function endFaultyCall(
   fault: SimulatorFault | undefined,
   context: CallContext,
 ): Promise<Outcome | undefined> {
   if (fault?.kind === 'reply-lost') return { status: 'unknown', detail: 'simulated: the reply was lost' };
   if (fault?.kind !== 'hang') return fault && refusal(fault);
-  // A living worker goes on telling that it lives, until the caller's patience ends.
+  // A working process sends heartbeats until the caller gives up.
   await pause(context, delayOf(fault));
   return { status: 'unknown', detail: 'simulated: no answer came' };
 }
@@ -65,12 +65,12 @@ function delayOf({ delayMs = DEFAULT_DELAY_MS }: SimulatorFault): number {
   return delayMs;
 }
 
-/** By how much later than usual an order is ready. */
+/** Delay of the output in milliseconds. */
 export function latenessOf(fault: SimulatorFault | undefined): number {
   return fault?.kind === 'late-success' ? delayOf(fault) : 0;
 }
 
-/** Until the time is over or the call is given up. */
+/** Waits until the time is over or the call is aborted. */
 export async function pause(context: CallContext, delayMs: number): Promise<void> {
   const endMs = Date.now() + delayMs;
   while (!context.signal.aborted && Date.now() < endMs) {

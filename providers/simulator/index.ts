@@ -5,7 +5,7 @@ import { createSimulator } from './simulator.ts';
 import { createTestCards } from './testCard.ts';
 import { createTextSimulator } from './textSimulator.ts';
 
-/** A deterministic stand-in for tests and demonstrations. It calls nobody. */
+/** A deterministic simulator for tests and demonstrations. It makes no calls. */
 export const simulator: ProviderDefinition<SimulatorSettings> = {
   kind: 'simulator',
   settings: simulatorSettings,

@@ -1,4 +1,4 @@
-/** What an order asks the simulator for, in plain values that a handle can carry: lengths and digests, never content. */
+/** Output of an order in plain values that a handle can contain: durations and digests, never content. */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,19 +13,19 @@ export type OrderedOutput =
   | { kind: 'audio'; seconds: number; theme: string; loop: boolean }
   | { kind: 'video'; seconds: number; theme: string; audio: boolean; width: number; height: number };
 
-/** How a fault spoils an output. */
+/** Damage to an output by a fault. */
 export type SpoiledOutput = 'garbage-output' | 'empty-output' | 'truncated-output';
 
 const MAX_SECONDS = 3_600;
-/** What an encoder can work on in the memory that a run gets. */
+/** Limit of an encoder within the memory of a run. */
 const MAX_SIDE = 5_120;
 const MAX_PIXELS = 5_120 * 2_880;
 const DEFAULT_VIDEO_SECONDS = 5;
-/** Of speech, which has no ordered length. */
+/** Speaking rate of speech, which has no ordered duration. */
 const CHARACTERS_PER_SECOND = 15;
 const GARBAGE = 'Farebox simulator: these bytes are deliberately no audio and no video.\n'.repeat(32);
 
-/** A string says why the simulator does not take the order. */
+/** A string is the reason for a refusal. */
 export function orderedOutput(request: GenerationRequest): OrderedOutput | string {
   const output = plan(request);
   if (output.seconds > MAX_SECONDS) return `The simulator makes at most ${MAX_SECONDS} seconds.`;
@@ -79,7 +79,7 @@ const FILES = {
   video: { name: 'simulated.mp4', contentType: 'video/mp4' },
 } as const;
 
-/** Writes the output into the call's folder. */
+/** Writes the output to the call's folder. */
 export async function writeOutput(
   output: OrderedOutput,
   spoiled: SpoiledOutput | undefined,
@@ -111,7 +111,7 @@ async function writeWhole(
 const DEFAULT_LINES = 480;
 const DEFAULT_RATIO = 16 / 9;
 
-/** Size of the picture. An upscaler's is its source's times the factor; others have the ordered lines on the short side. */
+/** Frame size: an upscaler multiplies its source's by the factor; others put the ordered lines on the short side. */
 function frameSize(request: VideoRequest): PixelSize {
   const { upscale, resolution, aspectRatio, media } = request;
   const source = media.find(({ role }) => role === 'video');
@@ -132,7 +132,7 @@ function isSized(medium: MediaFile): medium is MediaFile & PixelSize {
   return (medium.width ?? 0) > 0 && (medium.height ?? 0) > 0;
 }
 
-/** `720p`, `768P`, `true_1080p`, `2K`, `4k`; undefined for words that name no size. */
+/** Reads `720p`, `768P`, `true_1080p`, `2K`, `4k`; undefined for other words. */
 function linesOf(resolution = ''): number | undefined {
   const lines = /(\d{3,4})p$/i.exec(resolution)?.[1];
   if (lines !== undefined) return Number(lines);

@@ -1,6 +1,6 @@
 /**
- * What the simulated service knows: the orders that it accepted, written down in a folder that all workers of the entry
- * share. So a lost reply can be looked up by another process, after a restart too, and a test can count submissions.
+ * Accepted orders of the simulated service, in a folder that all workers of the entry share. A lost reply can be looked up
+ * by another process, also after a restart, and a test can count submissions.
  *
  * `orders/<UTC day>/<reference>` holds one JSON line per accepted submission of that reference;
  * `counters/<name>` holds 16 bytes per counted call.
@@ -14,32 +14,32 @@ export type SimulatedOrder = OrderedOutput & {
   reference: string;
   model: string;
   acceptedAtMs: number;
-  /** When the output is ready. */
+  /** Time at which the output is ready. */
   readyAtMs: number;
-  /** What the output will be where a fault at submission spoiled it. */
+  /** Damage to the output by a fault at submission. */
   spoiled?: SpoiledOutput;
 };
 
 export interface OrderStore {
-  /** Takes the order in; a second submission of a reference is a second accepted order, as it would be anywhere. */
+  /** Accepts the order. A second submission of a reference is a second accepted order, as at a real service. */
   accept(order: SimulatedOrder): Promise<void>;
-  /** The first accepted order of the reference. */
+  /** Returns the first accepted order of the reference. */
   find(reference: string): Promise<SimulatedOrder | undefined>;
-  /** Every accepted submission of the reference, oldest first: more than one means that it was paid for twice. */
+  /** Returns every accepted submission of the reference, oldest first. More than one means that it was paid twice. */
   submissions(reference: string): Promise<SimulatedOrder[]>;
-  /** Counts a call, over all processes: 1 for the first. */
+  /** Counts a call across all processes: 1 for the first. */
   count(name: string): Promise<number>;
 }
 
 const DAY_MS = 86_400_000;
 const TOKEN_BYTES = 16;
-/** More calls than fit here between one append and its look back are not expected of one machine. */
+/** Holds more calls than one machine makes between an append and its read. */
 const TAIL_BYTES = TOKEN_BYTES * 65_536;
 
 export function openOrders(folder: string): OrderStore {
   let sweptDay = '';
 
-  /** Orders of two days are kept; what is older nobody asks for any more. */
+  /** Keeps the orders of two days; older ones are never requested. */
   async function sweep(nowMs: number): Promise<void> {
     const today = day(nowMs);
     if (sweptDay === today) return;
@@ -57,7 +57,7 @@ export function openOrders(folder: string): OrderStore {
       const text = await readFile(join(folder, 'orders', day(ms), fileName(reference)), 'utf8').catch(absent);
       lines.push(...text.split('\n').filter((line) => line !== ''));
     }
-    // A cast at the parse boundary: the lines are this file's own, written whole by one append each.
+    // A cast at the parse boundary: this file wrote each line by one append.
     return lines.map((line) => JSON.parse(line) as SimulatedOrder);
   }
 
@@ -104,7 +104,7 @@ async function append(path: string, text: string): Promise<void> {
   }
 }
 
-/** Which of the appended tokens this one is: its own place tells, however many others were appended meanwhile. */
+/** Ordinal of a token by its position, whatever was appended after it. */
 async function position(path: string, token: string): Promise<number> {
   const file = await open(path, 'r');
   try {

@@ -1,13 +1,13 @@
-/** Settings of an entry of the kind `simulator`. */
+/** Settings of entries of the kind `simulator`. */
 import { z } from 'zod';
 import { count, filePath, modelId, strictObject } from '../../infra/config/schema/primitives.ts';
 import { limits } from '../shared/settings.ts';
 
-/** Where a simulated fault strikes: while an order is handed in, while it is asked about, or while its output is fetched. */
+/** Stage of a simulated fault: submission, polling, or download of the output. */
 export const SIMULATOR_STAGES = ['submit', 'poll', 'download'] as const;
 export type SimulatorStage = (typeof SIMULATOR_STAGES)[number];
 
-/** How a simulated order ends when no fault strikes it. `hang`: it runs for ever. */
+/** End of a simulated order without a fault. `hang`: it runs forever. */
 export const SIMULATOR_OUTCOMES = [
   'done',
   'refused',
@@ -21,27 +21,27 @@ export const SIMULATOR_OUTCOMES = [
 ] as const;
 
 export const SIMULATOR_FAULTS = [
-  /** The service did its part, the caller never learns: answered `unknown`. At submit the order is accepted. */
+  /** The service acted, but the reply is lost: `unknown`. At submit the order is accepted. */
   'reply-lost',
-  /** The request never arrived, the caller cannot tell: answered `unknown`. At submit nothing is accepted. */
+  /** The request is lost, which the caller cannot see: `unknown`. At submit nothing is accepted. */
   'request-lost',
-  /** Refused as a wrong order. */
+  /** Refused as an invalid order. */
   'refused',
   'content_policy',
   'failed',
-  /** Our credential is not accepted. */
+  /** The credential is refused. */
   'credential',
-  /** Not accepted: too many at once. */
+  /** Not accepted: too many concurrent orders. */
   'busy',
-  /** Not accepted: the whole service is overloaded. */
+  /** Not accepted: the service is overloaded. */
   'overloaded',
   /** Not accepted: too many in this minute. */
   'rate_limited',
-  /** Silence for `delayMs` (or until the call is given up), then `unknown`. At submit the order is accepted. */
+  /** No reply for `delayMs` (or until the call is aborted), then `unknown`. At submit the order is accepted. */
   'hang',
-  /** Accepted, the reply lost, and the output ready only `delayMs` later than usual; at poll: later by `delayMs`. */
+  /** Accepted, but the reply is lost and the output is late by `delayMs`. At poll: late by `delayMs`. */
   'late-success',
-  /** The order succeeds and its output is neither audio nor video, empty, or cut in the middle. */
+  /** The order succeeds, but its output is neither audio nor video, empty, or truncated. */
   'garbage-output',
   'empty-output',
   'truncated-output',
@@ -50,24 +50,24 @@ export const SIMULATOR_FAULTS = [
 const fault = strictObject({
   at: z.enum(SIMULATOR_STAGES),
   kind: z.enum(SIMULATOR_FAULTS),
-  /** Strikes every N-th call of its stage (per provider entry and model, over all processes); 1 is each. */
+  /** Applies to every N-th call of its stage (per provider entry and model, over all processes); 1 is each. */
   every: count(1, 1_000_000).default(1),
   /** For `hang` and `late-success`; default 60,000. */
   delayMs: count(0, 3_600_000).exactOptional(),
-  /** For `busy`, `overloaded` and `rate_limited`: what the service asks the caller to wait. */
+  /** For `busy`, `overloaded` and `rate_limited`: requested wait. */
   retryAfterMs: count(0, 3_600_000).exactOptional(),
 });
 export type SimulatorFault = z.output<typeof fault>;
 
 const behaviour = {
-  /** How long an order runs; 0 answers with the result at once. */
+  /** Run time of an order; 0 returns the result at once. */
   latencyMs: count(0, 3_600_000),
   outcome: z.enum(SIMULATOR_OUTCOMES),
-  /** The first one that strikes a call decides. */
+  /** The first that applies to a call decides. */
   faults: z.array(fault).max(64),
-  /** Whether an order can be found by our reference after a lost reply. */
+  /** Whether an order can be looked up by its reference after a lost reply. */
   lookup: z.boolean(),
-  /** True: it has no queue; handing an order in takes the whole latency and answers with the result. */
+  /** True: there is no queue; a submission takes the whole latency and returns the result. */
   synchronous: z.boolean(),
 };
 export type SimulatorBehaviour = z.output<z.ZodObject<typeof behaviour>>;
@@ -79,7 +79,7 @@ export const simulatorSettings = strictObject({
   faults: behaviour.faults.default([]),
   lookup: behaviour.lookup.default(true),
   synchronous: behaviour.synchronous.default(false),
-  /** Overrides by the model's `upstreamModel` (its id where none is given). */
+  /** Overrides by the model's `upstreamModel` (default: its id). */
   models: z
     .record(
       modelId,
@@ -93,8 +93,8 @@ export const simulatorSettings = strictObject({
     )
     .default({}),
   /**
-   * Folder in which the accepted orders are written down; shared by all workers of the entry, on one machine or on a
-   * common volume. Default: `simulator/<entry name>` in the data folder.
+   * Folder of the accepted orders, shared by all workers of the entry, on one machine or on a common volume. Default:
+   * `simulator/<entry name>` in the data folder.
    */
   stateFolder: filePath.exactOptional(),
   limits,

@@ -1,10 +1,8 @@
 /**
- * A simulated generation service for tests, demonstrations and measurements. It calls nobody, changes no voice, composes and
- * films nothing: its outputs are a test tone, a test melody and a test pattern. What it does is fixed by its settings alone
- * (providers/simulator/settings.ts).
- *
- * It behaves as a foreign paid service does: not repeatable, an accepted submission stays accepted when its reply is
- * lost, and it can be asked by our reference unless `lookup` is off.
+ * A simulated generation service for tests, demonstrations and measurements. It makes no calls; its outputs are a test
+ * tone, a test melody and a test pattern. Only its settings determine its behaviour (providers/simulator/settings.ts).
+ * It behaves as a foreign paid service: not repeatable, and an accepted submission stays accepted if its reply is lost.
+ * Orders can be looked up by reference unless `lookup` is off.
  */
 
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
@@ -20,17 +18,17 @@ import { orderedOutput, type SpoiledOutput, writeOutput } from './orderedOutput.
 import { type OrderStore, openOrders, type SimulatedOrder } from './orders.ts';
 import type { SimulatorBehaviour, SimulatorSettings } from './settings.ts';
 
-/** The longest pause that a running order asks for. */
+/** Longest polling interval that a running order requests. */
 const MAX_PAUSE_MS = 5_000;
 
 export interface SimulatorMeans {
-  /** See SimulatorSettings; given here with its default filled in. */
+  /** As in SimulatorSettings, with the default filled in. */
   stateFolder: string;
   /** Its ffmpeg makes the videos. */
   tools: MediaTools;
 }
 
-/** What every step of an order needs. */
+/** Shared by all steps of an order. */
 interface SimulatorService {
   orders: OrderStore;
   settings: SimulatorSettings;
@@ -73,7 +71,7 @@ async function submit(service: SimulatorService, request: GenerationRequest, con
   return behaviour.synchronous ? untilDone(service, behaviour, step) : progress(service, behaviour, step);
 }
 
-/** A service without a queue keeps the caller on the line for as long as it works. */
+/** Without a queue the call lasts until the result. */
 async function untilDone(service: SimulatorService, behaviour: SimulatorBehaviour, step: OrderStep): Promise<Outcome> {
   const { signal } = step.context;
   while (!signal.aborted) {
@@ -81,7 +79,7 @@ async function untilDone(service: SimulatorService, behaviour: SimulatorBehaviou
     if (outcome.status !== 'running') return outcome;
     await pause(step.context, outcome.retryAfterMs ?? MAX_PAUSE_MS);
   }
-  // The order was accepted; what became of it can only be asked.
+  // The order was accepted; only a lookup can find its outcome.
   return { status: 'unknown', detail: 'simulated: the call was given up before its answer' };
 }
 
@@ -91,11 +89,11 @@ async function poll(service: SimulatorService, order: SimulatedOrder, context: C
   const answer = await endFaultyCall(fault, context);
   if (answer) return answer;
   const struck = { ...order, readyAtMs: order.readyAtMs + latenessOf(fault), ...spoiledBy(fault) };
-  // The next question starts from the handle that the caller already has.
+  // The next poll uses the handle that the caller already has.
   return progress(service, behaviour, { order: struck, context, operation: toOperation(order) });
 }
 
-/** `undefined` only where the service can be asked and knows that it never accepted the reference. */
+/** `undefined` only if lookup is on and the reference was never accepted. */
 async function lookUp(
   service: SimulatorService,
   reference: string,
@@ -114,7 +112,7 @@ interface OrderStep {
   operation?: OperationHandle;
 }
 
-/** Running until the time has come, then the configured end. */
+/** Running until the order is ready, then the configured end. */
 async function progress(service: SimulatorService, behaviour: SimulatorBehaviour, step: OrderStep): Promise<Outcome> {
   const { order } = step;
   const operation = step.operation ?? toOperation(order);
@@ -153,12 +151,12 @@ function spoiledBy(cause: { kind: string } | undefined): { spoiled?: SpoiledOutp
   return spoils ? { spoiled: kind } : {};
 }
 
-/** The handle carries the whole order, so that any replica can answer by the clock alone. */
+/** The handle contains the whole order, so that any process needs only the clock to answer. */
 function toOperation(order: SimulatedOrder): OperationHandle {
   return { ...order };
 }
 
-/** A cast at the boundary of the workflow: the handle is what `toOperation` made. */
+/** A cast at the workflow boundary: `toOperation` made the handle. */
 function toOrder(operation: OperationHandle): SimulatedOrder {
   return operation as SimulatedOrder;
 }

@@ -1,6 +1,6 @@
 /**
- * The simulator's sounds: a test tone for a changed voice, a test melody for music and speech. Nobody speaks, composes or
- * sings, and they say so inside the file.
+ * Sounds of the simulator: a test tone for a changed voice, a test melody for music and speech. Each file's comment
+ * says that it is simulated.
  */
 import { createHash } from 'node:crypto';
 import { samplesOf, writeWav } from './wav.ts';
@@ -20,22 +20,22 @@ const SCALE = [0, 2, 4, 7, 9, 12];
 const MIN_ROOT_HZ = 196;
 const NOTE_SECONDS = 0.5;
 const EDGE_SECONDS = 0.02;
-/** Share of the loudness that is left after a second of a note. */
+/** Share of the amplitude left after one second of a note. */
 const DECAY = 0.05;
 
 interface Sound {
   seconds: number;
-  /** Ends in the middle of what its header declares. */
+  /** Truncates the file to half of what its header declares. */
   cut?: boolean;
 }
 
 /**
- * Writes an 8 kHz mono 16-bit WAV as long as the source. The same order gives the same bytes; another voice or seed gives
- * another pitch. About 16 kB a second and no child process: two seconds cost well under a millisecond.
+ * Writes an 8 kHz mono 16-bit WAV as long as the source. Equal orders give equal bytes; voice and seed set the pitch.
+ * Takes 16 kB per second and no child process: two seconds cost well under a millisecond.
  */
 export async function writeTone(path: string, tone: Sound & { voice: string; seed: number }): Promise<void> {
   const { samplesPerSecond, amplitude } = TONE;
-  // A whole number of hertz, so that one second of samples can be repeated without a click.
+  // Whole hertz, so that one second of samples repeats without a click.
   const hertz = 150 + (createHash('sha256').update(`${tone.voice}\n${tone.seed}`).digest().readUInt16BE(0) % 650);
   const second = samplesOf(samplesPerSecond, (index) => {
     return amplitude * Math.sin((2 * Math.PI * hertz * index) / samplesPerSecond);
@@ -43,24 +43,24 @@ export async function writeTone(path: string, tone: Sound & { voice: string; see
   await write(path, { ...TONE, ...tone, pieces: repeated(second) });
 }
 
-/** Without end: whoever reads stops. */
+/** Endless; the reader stops. */
 function* repeated(piece: Buffer): Generator<Buffer> {
   while (true) yield piece;
 }
 
 interface Melody extends Sound {
-  /** 32 hexadecimal digits that stand for all that was ordered. */
+  /** Digest of the order, 32 hexadecimal digits. */
   theme: string;
-  /** Goes on where it ends; otherwise it comes to rest on the root. */
+  /** True: no final note, so that it can repeat. False: ends on the root. */
   loop: boolean;
 }
 
-/** Writes a 16 kHz mono 16-bit WAV, 32 kB a second. The same melody gives the same bytes. */
+/** Writes a 16 kHz mono 16-bit WAV, 32 kB per second. Equal melodies give equal bytes. */
 export async function writeMelody(path: string, melody: Melody): Promise<void> {
   await write(path, { ...MELODY, ...melody, pieces: notesOf(melody) });
 }
 
-/** Each of the scale is computed once, however long the melody is. */
+/** Computes each note of the scale once, for any length. */
 function* notesOf({ theme, seconds, loop }: Melody): Generator<Buffer> {
   const bytes = Buffer.from(theme, 'hex');
   const rootHz = MIN_ROOT_HZ * 2 ** ((bytes.readUInt8(0) % 8) / 12);
@@ -72,7 +72,7 @@ function* notesOf({ theme, seconds, loop }: Melody): Generator<Buffer> {
   }
 }
 
-/** A plucked note over a low root; it begins and ends in silence, so that notes join without a click. */
+/** A plucked note over a low root. It begins and ends in silence, so that notes join without a click. */
 function noteOf(hertz: number, rootHz: number): Buffer {
   const { samplesPerSecond, amplitude } = MELODY;
   return samplesOf(NOTE_SECONDS * samplesPerSecond, (index) => {

@@ -1,6 +1,6 @@
 /**
- * The simulator's picture: a test card that says that it is one. The prompt and the seed decide its colours only; the same
- * order gives the same bytes.
+ * Image of the simulator: a test card labelled as one. Prompt and seed change only its colours. Equal orders give equal
+ * bytes.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,14 +10,14 @@ import { FONT_PATH } from '../local/video/fontWidths.ts';
 import { ratioOf } from '../shared/imageSizes.ts';
 import type { ImageOrder, MadeImage, MediaCallContext, MediaProvider } from '../shared/mediaProvider.ts';
 
-/** Longer side in pixels. */
+/** Longer side of each tier in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '1K': 1_024, '2K': 2_048, '4K': 4_096 };
 const USUAL = 1_024;
-/** Sides are whole multiples of it, as those of image models are. */
+/** Sides are multiples of it, as those of image models. */
 const DIVISOR = 8;
 const SMALLEST = 16;
 const BARS = 8;
-/** A ratio beyond it is drawn as this one. */
+/** Largest ratio; others are limited to it. */
 const MAX_RATIO = 8;
 
 export function createTestCards(work: ImageWork): MediaProvider {
@@ -50,7 +50,7 @@ async function draw(
   return { path, contentType };
 }
 
-/** As ordered in pixels, or by ratio and resolution. */
+/** Size as ordered, in pixels or by ratio and resolution. */
 export function cardSize({
   width,
   height,

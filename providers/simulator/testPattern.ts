@@ -1,6 +1,6 @@
 /**
- * The simulator's video: a moving test pattern with the word SIMULATED across it, of the ordered length and size. Eight
- * pictures a second and the quickest encoding, because a test run makes thousands.
+ * Video of the simulator: a moving test pattern of the ordered length and size, labelled SIMULATED. Uses eight frames
+ * per second and the fastest encoding, because a test run makes thousands.
  */
 import { stat, truncate } from 'node:fs/promises';
 import { ffmpeg } from '../../engines/media/ffmpeg.ts';
@@ -10,25 +10,25 @@ import { optionValue } from '../local/video/titles.ts';
 import type { CallContext } from '../shared/provider.ts';
 
 const WORD = 'SIMULATED';
-/** Share of the width of a picture. */
+/** Width of the word as a share of the frame's. */
 const WORD_SHARE = 0.75;
 const PATTERN_FRAMES_PER_SECOND = 8;
 const COMMENT = 'comment=Farebox simulator: a test pattern, not a generated video';
-/** 20 dB below the source's own quiet tone of 18 dB below full scale. */
+/** Lowers the source's tone, which is 18 dB below full scale, by 20 dB. */
 const QUIET = 'volume=-20dB';
-/** Far more than such a pattern takes. */
+/** Far above the size of such a pattern. */
 const BYTES_PER_PIXEL = 3;
 
 export interface Pattern {
   seconds: number;
-  /** Pixels, both even. */
+  /** In pixels, both even. */
   width: number;
   height: number;
-  /** With a quiet tone. */
+  /** Adds a quiet tone. */
   audio: boolean;
-  /** 32 hexadecimal digits that stand for all that was ordered. */
+  /** Digest of the order, 32 hexadecimal digits. */
   theme: string;
-  /** Ends in the middle. */
+  /** Truncates the file to half. */
   cut?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface PatternMeans {
   context: CallContext;
 }
 
-/** Writes an H.264 MP4; the same pattern gives the same bytes. Throws when ffmpeg fails, and the signal's reason. */
+/** Writes an H.264 MP4; equal patterns give equal bytes. Throws if ffmpeg fails; on abort the signal's reason. */
 export async function writePattern(
   path: string,
   pattern: Pattern,
@@ -62,7 +62,7 @@ export async function writePattern(
   if (pattern.cut) await truncate(path, Math.floor((await stat(path)).size / 2));
 }
 
-/** The filter that writes the word into the middle of a picture, white on black. */
+/** Filter that draws the word in the middle of a frame, white on black. */
 export function banner(pictureWidth: number): string {
   const fontSize = Math.floor((pictureWidth * WORD_SHARE) / shippedFont().widthOf(WORD));
   const box = `box=1:boxcolor=black:boxborderw=${Math.ceil(fontSize / 4)}`;
@@ -77,11 +77,11 @@ function inputs({ width, height, seconds, audio, theme }: Pattern): string[] {
 }
 
 function outputs({ seconds, audio, theme, width }: Pattern, path: string): string[] {
-  // Turning the colours is what tells one order's pattern from another's.
+  // The hue distinguishes the patterns of different orders.
   const picture = `format=yuv420p,hue=h=${number(theme, 0) % 360},${banner(width)}`;
   return [
     ...['-map', '0:v', '-vf', picture, '-c:v', 'libx264', '-preset', 'ultrafast', '-crf', '34'],
-    // One thread and no look ahead: the memory of a run is limited, and a large picture takes much of it.
+    // One thread and no lookahead: a large frame takes much of the limited memory.
     ...['-threads', '1', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p', '-flags:v', '+bitexact'],
     ...(audio ? ['-map', '1:a', '-af', QUIET, '-c:a', 'aac', '-b:a', '48k', '-flags:a', '+bitexact'] : []),
     ...['-t', String(seconds), '-map_metadata', '-1', '-metadata', COMMENT, '-fflags', '+bitexact'],
@@ -89,7 +89,7 @@ function outputs({ seconds, audio, theme, width }: Pattern, path: string): strin
   ];
 }
 
-/** Four hexadecimal digits of the theme. */
+/** Value of four hexadecimal digits of the theme. */
 function number(theme: string, from: number): number {
   return Number.parseInt(theme.slice(from, from + 4), 16) || 0;
 }

@@ -1,6 +1,6 @@
 /**
- * A stand-in for a text model: it calls nobody, says so, and repeats what it was told, word by word. Deterministic; for
- * demonstrations and tests on a machine without any model.
+ * Simulates a text model: makes no calls, says so, and repeats the message word by word. Deterministic; for
+ * demonstrations and tests without a model.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { optionsIn } from '../../domain/decisions/prompt.ts';
@@ -16,7 +16,7 @@ import { promptTokensOf } from '../../domain/text/promptSize.ts';
 import type { TextCallContext, TextProvider } from '../shared/textProvider.ts';
 import type { SimulatorSettings } from './settings.ts';
 
-/** A longer answer is no label: it is asked for a text. */
+/** Requests for more tokens expect a text, not a label. */
 const MAX_LABEL_LENGTH = 4;
 const NO_PIECES = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
@@ -37,7 +37,7 @@ export function createTextSimulator(settings: Pick<SimulatorSettings, 'latencyMs
   };
 }
 
-/** A label in the place of a text, where one was asked for; only these answers have log probabilities. */
+/** Returns a label if one is requested; only these answers have log probabilities. */
 function label({ messages, logprobs, maxTokens }: ChatRequest): TokenLogprob | undefined {
   if (logprobs === undefined && maxTokens > MAX_LABEL_LENGTH) return undefined;
   return simulatedLabel(lastWords(messages), logprobs?.top ?? 0);
@@ -48,7 +48,7 @@ interface SimulatedReply {
   cut: boolean;
 }
 
-/** A token is a word with the space behind it. */
+/** A token is a word with the space after it. */
 function say(request: ChatRequest): SimulatedReply {
   const { messages, maxTokens, responseFormat } = request;
   const asked = lastWords(messages);
@@ -97,8 +97,8 @@ async function* eventsOf(request: ChatRequest): AsyncGenerator<ChatEvent[]> {
 }
 
 /**
- * The likeliest label with all of them as its alternatives; undefined where the prompt asks for no label. The more words an
- * option shares with the text before the options, the likelier its label: what they mean is not known here.
+ * Returns the likeliest label with all labels as alternatives; undefined if the prompt has no options. An option is
+ * likelier the more words it shares with the text before the options: meaning is not evaluated.
  */
 function simulatedLabel(prompt: string, top: number): TokenLogprob | undefined {
   const found = optionsIn(prompt);

@@ -1,4 +1,4 @@
-/** Writes the simulator's sounds: mono 16-bit WAV files that say inside what they are. */
+/** Writes mono 16-bit WAV files whose comment says that they are simulated. */
 import { open } from 'node:fs/promises';
 
 const BYTES_PER_SAMPLE = 2;
@@ -9,9 +9,9 @@ export interface Wav {
   samples: number;
   /** Shown by players as the comment. */
   comment: string;
-  /** Samples from the beginning; what is beyond the length is not taken. */
+  /** Samples from the beginning; any beyond the length are dropped. */
   pieces: Iterable<Buffer>;
-  /** Ends in the middle of what its header declares. */
+  /** Truncates the file to half of what its header declares. */
   cut?: boolean | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function writeWav(path: string, wav: Wav): Promise<void> {
   }
 }
 
-/** `valueAt` answers from −1 to 1 for the number of a sample. */
+/** `valueAt` returns −1 to 1 for the index of a sample. */
 export function samplesOf(count: number, valueAt: (index: number) => number): Buffer {
   const buffer = Buffer.alloc(count * BYTES_PER_SAMPLE);
   for (let index = 0; index < count; index += 1) {

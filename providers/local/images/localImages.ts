@@ -1,6 +1,6 @@
 /**
- * Pictures by an image library on this machine: edits that a prompt names, enlargements and cut-outs. Nothing here was
- * learnt; a prompt that names anything else is refused before it is charged.
+ * Image edits, enlargements and cutouts by an image library on this machine, without a trained model. A prompt that
+ * names an unknown edit is refused before the charge.
  */
 import { join } from 'node:path';
 import { completePlan } from '../../../domain/images/editing/measure.ts';
@@ -25,7 +25,7 @@ export function createLocalImages(work: ImageWork): MediaProvider {
   };
 }
 
-/** Throws FareboxError for an edit that cannot be made. */
+/** Throws FareboxError if the edit is impossible. */
 function planOf({ prompt, images, aspectRatio, isRatioInferred, resolution }: ImageEdit): EditPlan {
   const plan = planEdit(prompt, images.length);
   for (const step of plan) {
@@ -36,13 +36,13 @@ function planOf({ prompt, images, aspectRatio, isRatioInferred, resolution }: Im
   const [base] = images;
   if (!base) throw contradiction('it needs an image');
   return completePlan(plan, base, {
-    // The ratio that is closest to a picture's own is its own.
+    // An inferred ratio is already that of the image.
     ...(aspectRatio !== undefined && isRatioInferred !== true && { aspectRatio }),
     ...(resolution !== undefined && { resolution }),
   });
 }
 
-/** A character that the shipped font lacks would be drawn in another font of the machine, or as a box. */
+/** Refuses characters that the shipped font lacks: they would appear in another font of the machine, or as boxes. */
 function refuseUnknownSigns(text: string): void {
   const font = shippedFont();
   if ([...text].every((sign) => font.has(sign.codePointAt(0) ?? 0))) return;
@@ -64,7 +64,7 @@ async function editImage(work: ImageWork, edit: ImageEdit, { workFolder, signal 
   return { path, contentType };
 }
 
-/** By the factor, or a little less where the result would be too large. */
+/** Enlarges by `scale`, or by less if the result would exceed the pixel limit. */
 async function enlarge(work: ImageWork, { image, scale }: Enlargement, { workFolder, signal }: MediaCallContext) {
   const most = Math.sqrt(SOURCE_PIXELS.most / (image.width * image.height));
   const factor = Math.max(1, Math.min(scale, most));

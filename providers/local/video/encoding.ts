@@ -1,11 +1,11 @@
-/** How outputs are written: nothing of us and nothing of the sources but pictures and sound, and always the same bytes. */
+/** Output options. Outputs contain only pictures and sound, no metadata, and equal orders give equal bytes. */
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import { FRAMES_PER_SECOND } from './frames.ts';
 
-/** Always as many, whatever the machine has: the encoder's output goes by their number. */
+/** Fixed on all machines, because the encoder's output depends on it. */
 const THREADS = '2';
 
-/** An error in the middle fails the run (`-xerror`): what was made before it must not pass for the whole. */
+/** `-xerror`: an error midway fails the run, so that a partial output does not pass as complete. */
 export const BEFORE_INPUTS = [
   ...['-y', '-xerror', '-filter_complex_threads', THREADS, '-protocol_whitelist', 'file,pipe'],
 ];
@@ -15,34 +15,31 @@ const WITHOUT_METADATA = [
   ...['-map_metadata', '-1', '-map_chapters', '-1', '-fflags', '+bitexact'],
   ...['-flags:v', '+bitexact', '-flags:a', '+bitexact'],
 ];
-/** Of pictures that were painted or fitted here; a video that was handed in keeps its own. */
+/** Colour tags of pictures that were drawn or fitted here; a given video keeps its own. */
 const COLOURS = [...['-colorspace', 'bt709', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-color_range', 'tv']];
 const SOUND = ['-c:a', 'aac', '-b:a', '160k', '-ar', '48000'];
-/** What stands where the container would name the encoder. */
+/** Replaces the encoder's name in the container. */
 const WITHOUT_ENCODER = ['-metadata:s:v', 'encoder=AVC'];
-/** The encoder's settings, which it would write into the stream (an SEI unit, type 6). */
+/** Removes the encoder's settings from the stream (an SEI unit, type 6). */
 const WITHOUT_SETTINGS = ['-bsf:v', 'filter_units=remove_types=6'];
 
-/** Above it the encoder keeps fewer pictures at a time, to stay within the memory of a run. */
+/** Above it the encoder buffers fewer frames, to stay within the memory limit of a run. */
 const MAX_EASY_PIXELS = 2560 * 1440;
 const EASY = ['-threads', THREADS, '-rc-lookahead', '12'];
 const SPARING = ['-threads', '1', '-rc-lookahead', '2', '-bf', '0', '-refs', '1'];
 
-/** For H.264 in MP4 that can be played while it is fetched. */
+/** Options for H.264 in MP4 that plays while it downloads. */
 export function mp4(size: PixelSize, path: string): string[] {
   return [...h264(size), ...SOUND, ...playable(path)];
 }
 
-/**
- * For a part of such a video, without sound. No picture refers to a later one: the parts need nothing but to be put one
- * after the other.
- */
+/** Options for a part of such a video, without sound. No frame refers to a later one, so parts can be concatenated. */
 export function mp4Part(size: PixelSize, path: string): string[] {
   const form = ['-f', 'mp4', `file:${path}`];
   return [...COLOURS, ...h264(size), '-bf', '0', ...WITHOUT_METADATA, ...form, ...PROGRESS];
 }
 
-/** For parts that are put together as they are, and their sound. The clock ticks once a frame, which heals what was rounded. */
+/** Options for joining parts without re-encoding, with sound. One clock tick per frame removes rounding errors. */
 export function mp4OfParts(path: string): string[] {
   const clock = ['-video_track_timescale', String(FRAMES_PER_SECOND)];
   return ['-c:v', 'copy', ...clock, ...SOUND, ...playable(path)];
@@ -63,7 +60,7 @@ function h264(size: PixelSize): string[] {
   ];
 }
 
-/** For ProRes 422 in MOV. */
+/** Options for ProRes 422 in MOV. */
 export function prores(path: string): string[] {
   return [
     ...['-c:v', 'prores_ks', '-profile:v', 'standard', '-vendor', 'apl0', '-pix_fmt', 'yuv422p10le'],
@@ -72,7 +69,7 @@ export function prores(path: string): string[] {
   ];
 }
 
-/** Far above what a picture needs at this quality: it only bounds the file. */
+/** Limits the file size only: far above what this quality needs. */
 export function maxBitsPerSecond({ width, height }: PixelSize): number {
   return 2_000_000 + width * height * 12;
 }

@@ -1,6 +1,6 @@
 /**
- * How wide a line of text is in the font that we ship, by its own tables (OpenType `cmap` 12, `hmtx`): a title
- * never runs over the edge, and no font of the machine is asked for.
+ * Text widths in the shipped font, from its own tables (OpenType `cmap` 12, `hmtx`). Titles then fit the frame without
+ * fonts of the machine.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url';
 export const FONT_PATH = fileURLToPath(new URL('./DejaVuSans.ttf', import.meta.url));
 
 export interface FontWidths {
-  /** Of the text at a font size of 1. */
+  /** Width at a font size of 1. */
   widthOf(text: string): number;
-  /** Whether it has a glyph; others are shown as a box. */
+  /** Whether the font has a glyph; other characters appear as a box. */
   has(codePoint: number): boolean;
 }
 
 let shipped: FontWidths | undefined;
 
-/** Those of the shipped font; read once. */
+/** Widths of the shipped font, read once. */
 export function shippedFont(): FontWidths {
   shipped ??= readFontWidths(readFileSync(FONT_PATH));
   return shipped;
@@ -53,7 +53,7 @@ function tableOffsets(font: Buffer): Map<string, number> {
   return offsets;
 }
 
-/** From code point to glyph; 0 where there is none. The table of the format 12 has all characters. */
+/** Maps a code point to its glyph; 0 if there is none. The table of format 12 has all characters. */
 function glyphIndex(font: Buffer, cmap: number): (codePoint: number) => number {
   const tables = Array.from({ length: font.readUInt16BE(cmap + 2) }, (_, index) => {
     return cmap + font.readUInt32BE(cmap + 4 + 8 * index + 4);

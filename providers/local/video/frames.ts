@@ -1,10 +1,10 @@
-/** How large a picture is and how many of them an order has. */
+/** Frame sizes and frame rate. */
 import type { VideoOrder } from '../../../domain/generation/videoOrder.ts';
 import { nearestRatio, type PixelSize, ratioOf } from '../../shared/imageSizes.ts';
 
 export const FRAMES_PER_SECOND = 24;
 
-/** The short side in pixels by the word of an order. Nothing larger fits into the memory of a run. */
+/** Short side in pixels by resolution name. Larger ones exceed the memory limit of a run. */
 export const SHORT_SIDES = {
   '256p': 256,
   '360p': 360,
@@ -14,17 +14,17 @@ export const SHORT_SIDES = {
   '1080p': 1080,
 } as const satisfies Record<string, number>;
 
-/** Those that an order may name; `auto` takes the nearest of them to the first picture of the order. */
+/** Ratios that an order may name; `auto` takes the one nearest to the order's first image. */
 export const ASPECT_RATIOS = [
   ...(['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '5:4', '4:5', '21:9', '9:21'] as const),
 ] as const;
 
 const DEFAULT_RESOLUTION = '720p';
 const DEFAULT_RATIO = '16:9';
-/** However wide it is, a picture is no longer than one of 16:9, so that no ratio costs more than what it is sold for. */
+/** Limits the long side to that of 16:9, so that no ratio costs more than its price. */
 const MAX_RATIO = 16 / 9;
 
-/** Undefined: the order names a resolution or a ratio that is not in the tables. */
+/** Undefined: the tables lack the order's resolution or ratio. */
 export function frameSize(
   { resolution = DEFAULT_RESOLUTION, aspectRatio = 'auto' }: Pick<VideoOrder, 'resolution' | 'aspectRatio'>,
   picture?: PixelSize,
@@ -40,7 +40,7 @@ export function frameSize(
     : { width: toEven(long * ratio), height: toEven(long) };
 }
 
-/** Chroma has one sample for two pixels. */
+/** Dimensions must be even: one chroma sample covers two pixels. */
 export function toEven(pixels: number): number {
   return Math.max(2, Math.round(pixels / 2) * 2);
 }

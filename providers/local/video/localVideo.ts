@@ -1,4 +1,4 @@
-/** Videos made here by ffmpeg: titles from words, camera moves over pictures. It may be repeated at will. */
+/** Videos made by ffmpeg: titles from text, camera moves over images. Orders may be retried. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
@@ -10,13 +10,12 @@ import { type Part, planVideo, type VideoPlan } from './plan.ts';
 import { refusedOutcome, runConversion } from './runConversion.ts';
 
 const START_MS = 60_000;
-/** Several times what a slow core needs: it ends what hangs, not what is slow. */
+/** Several times the need of a slow core: stops hung runs, not slow ones. */
 const MS_PER_MEGAPIXEL = 1_000;
 
-/** One run of ffmpeg. */
 interface FfmpegRun {
   arguments: readonly string[];
-  /** How many pictures its output has when it is whole. */
+  /** Frames in a complete output. */
   frames: number;
 }
 
@@ -44,7 +43,7 @@ export async function makeVideo(
   return { status: 'done', output: { path, contentType: 'video/mp4' } };
 }
 
-/** Of the whole order, however many runs it takes. */
+/** Time limit of the whole order, over all runs. */
 function timeoutMs({ frames, size }: VideoPlan): number {
   return START_MS + Math.ceil((frames * size.width * size.height * MS_PER_MEGAPIXEL) / 1_000_000);
 }
@@ -70,7 +69,7 @@ function partStep({ picture, chains, frames }: Part, size: VideoPlan['size'], pa
   return { arguments: [...BEFORE_INPUTS, ...input, ...graph, ...mp4Part(size, path)], frames };
 }
 
-/** Copies the pictures as they are. */
+/** Joins the parts without re-encoding. */
 function joiningStep({ sound, frames }: VideoPlan, { listPath, path }: { listPath: string; path: string }): FfmpegRun {
   const track = sound?.track === undefined ? [] : mediumInput(sound.track);
   const heard = sound === undefined ? [] : ['-filter_complex', sound.chain, '-map', '[sound]'];

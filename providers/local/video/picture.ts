@@ -1,24 +1,24 @@
 /**
- * A still picture as a moving shot: fitted to the frame on white, then looked at by a camera. There is no depth in a picture:
- * distance is zoom (half the distance shows half the width), azimuth and elevation look a little to that side. Nearer than 1
- * the view stays inside the frame; from farther away the white around it comes into sight, twice its width at most.
+ * Shows an image as a moving shot: fitted to the frame on white, then seen by a camera. An image has no depth, so
+ * distance is zoom (half the distance shows half the width), and azimuth and elevation shift the view. Below distance 1
+ * the view stays inside the frame. Above it the surrounding white shows, at most twice the frame's width.
  */
 import type { CameraPoint } from '../../../domain/generation/videoOrder.ts';
 import type { PixelSize } from '../../shared/imageSizes.ts';
 import { FRAMES_PER_SECOND, toEven } from './frames.ts';
 import type { Shot } from './shots.ts';
 
-/** Where the camera is at a frame of its shot; from one to the next it moves evenly. */
+/** Camera position at a frame of its shot; it moves evenly between stops. */
 type CameraStop = Omit<CameraPoint, 'time'> & { frame: number };
 
 const NEAREST = 0.08;
 const FARTHEST = 2;
-/** How far beside the middle it looks at most, in shares of the frame. */
+/** Largest shift of the view from the centre, as a share of the frame. */
 const LOOK = 0.1;
-/** How much nearer than the whole picture the slow move of documentary films goes. */
+/** Zoom of the slow move, as a share of the distance 1. */
 const ZOOM = 0.16;
 
-/** Away from the whole picture at `still`, to both sides of it. */
+/** Shows the whole image at `still` and zooms in before and after it. */
 export function slowZoom({ from, to, still }: Shot): CameraStop[] {
   const span = Math.max(still - from, to - 1 - still, 1);
   return [from, still, to - 1].map((frame) => {
@@ -31,11 +31,11 @@ interface PictureClip {
   picture: { width?: number; height?: number };
   size: PixelSize;
   frames: number;
-  /** In order; at least one. */
+  /** In order, at least one. */
   stops: readonly CameraStop[];
 }
 
-/** Chains from `[0:v]` to `[out]`: yuv420p of the size, so many frames. */
+/** Filter chains from `[0:v]` to `[out]`: yuv420p of `size` with `frames` frames. */
 export function pictureClip({ picture, size, frames, stops }: PictureClip): string[] {
   const { width = size.width, height = size.height } = picture;
   const shown = fitted(width / height, size);
@@ -55,12 +55,12 @@ function fitted(ratio: number, { width, height }: PixelSize): PixelSize {
   return { width: toEven(Math.min(width, height * ratio)), height: toEven(Math.min(height, width / ratio)) };
 }
 
-/** The filter that shows what the camera sees on a canvas that is `reach` times the frame. */
+/** Filter for the camera's view of a canvas `reach` times the frame. */
 function camera(stops: readonly CameraStop[], reach: number): string {
   const view = [
     `st(0,sin(${evenLine(stops, 'azimuth')}*PI/180))`,
     `st(1,sin(${evenLine(stops, 'elevation')}*PI/180))`,
-    // Looking aside it comes nearer, so as not to look past the edge.
+    // The camera moves closer when it looks aside, so that the view stays inside the edge.
     `st(2,clip(${evenLine(stops, 'distance')},${NEAREST},${FARTHEST})*(1-${2 * LOOK}*max(abs(ld(0)),abs(ld(1)))))`,
   ].join(';');
   const corners = [-1, 1].flatMap((down) => [-1, 1].map((right) => ({ right, down })));
@@ -71,7 +71,7 @@ function camera(stops: readonly CameraStop[], reach: number): string {
   return `perspective=${options.join(':')}:interpolation=cubic:eval=frame`;
 }
 
-/** An expression over the number of the frame, which the filter counts from 1. */
+/** Expression of the frame number, which the filter counts from 1. */
 function evenLine(stops: readonly CameraStop[], member: 'azimuth' | 'elevation' | 'distance'): string {
   const rises = stops.slice(1).map((stop, index) => {
     const before = stops[index] ?? stop;

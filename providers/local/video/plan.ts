@@ -1,4 +1,4 @@
-/** Plan of an order: parts as filter graphs, a sound, and text files. */
+/** Plan of a video order: parts as filter graphs, a sound, and text files. */
 
 import { createHash } from 'node:crypto';
 import type { MediaRole } from '../../../domain/generation/media.ts';
@@ -11,27 +11,27 @@ import { type TextFile, type TitledClip, titledClip } from './titles.ts';
 
 export interface Part {
   frames: number;
-  /** Number 0 in its graph. */
+  /** Input 0 of the graph. */
   picture?: MediaFile;
-  /** They end in `[out]`. */
+  /** End in `[out]`. */
   chains: readonly string[];
 }
 
 export interface VideoPlan {
   size: PixelSize;
   frames: number;
-  /** Made one by one, so that the memory of a run does not grow with their number. */
+  /** Made one after another, so that memory does not grow with their number. */
   parts: readonly Part[];
-  /** Undefined where none is wanted. The chain ends in `[sound]`; `track` is the input that follows the parts. */
+  /** Undefined if no sound is wanted. The chain ends in `[sound]`; `track` is the input after the parts. */
   sound?: { track?: MediaFile; chain: string };
-  /** To be written before the runs. */
+  /** Files to write before the runs. */
   files: readonly TextFile[];
 }
 
 const MAX_SECONDS = 30;
 const DEFAULT_SECONDS = 5;
 
-/** A string is a refusal, in words for the client. `pathOf` says where a file of that name may be written. */
+/** A string is the refusal for the client. `pathOf` returns the path for a file name. */
 export function planVideo(request: VideoRequest, pathOf: (name: string) => string): VideoPlan | string {
   const { durationSeconds: seconds = DEFAULT_SECONDS, prompt = '' } = request;
   if (!(seconds >= 1 && seconds <= MAX_SECONDS)) return `duration must be 1 to ${MAX_SECONDS} seconds.`;
@@ -75,7 +75,7 @@ function picturesOf({ media, keyframes = [], cameraTrajectory }: VideoRequest): 
   return { image, endImage, scenes, keyframes: framed };
 }
 
-/** The picture that the frame is shaped like where the order leaves that open. */
+/** Image that sets the frame's ratio if the order does not. */
 function measured({ image, endImage, scenes, keyframes }: Pictures): PixelSize | undefined {
   const { width, height } = image ?? keyframes[0]?.picture ?? scenes[0] ?? endImage ?? {};
   return width === undefined || height === undefined ? undefined : { width, height };
@@ -102,12 +102,12 @@ const MIN_ROOT_HZ = 110;
 /** Amplitude of one note; full scale is 1. */
 const AMPLITUDE = 0.05;
 
-/** Ends in `[sound]`, exactly so long. `input` is read again from its start when it is shorter: its reader loops. */
+/** Ends in `[sound]` with exactly this length. The reader of `input` loops, so a shorter one repeats. */
 function sourceSoundFilter(input: number, seconds: number): string {
   return `[${input}:a:0]aresample=${RATE},${finished(seconds, 0.03)}`;
 }
 
-/** The same, made of nothing. The same prompt gives the same sound. */
+/** Generates a sound from the prompt; equal prompts give equal sounds. */
 function chord(prompt: string, seconds: number): string {
   const root = MIN_ROOT_HZ * 2 ** ((createHash('sha256').update(prompt).digest().readUInt8(0) % 12) / 12);
   const notes = CHORD.map((above) => `${AMPLITUDE}*sin(2*PI*${(root * 2 ** (above / 12)).toFixed(3)}*t)`);

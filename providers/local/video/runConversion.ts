@@ -1,11 +1,10 @@
-/** A conversion as the outcome of an order. */
 import { type FfmpegConversion, ffmpeg } from '../../../engines/media/ffmpeg.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
 import type { CallContext, Outcome } from '../../shared/provider.ts';
 
 /**
- * Undefined: it is made, and whole. A filter that gets no memory ends its stream as if it were through, without an error;
- * therefore the pictures that were written are counted. Throws the reason of the signal when it was aborted.
+ * Undefined: the output is complete. A filter without memory ends its stream early and reports no error, so the written
+ * frames are counted. Throws the signal's reason on abort.
  */
 export async function runConversion(
   conversion: FfmpegConversion,
@@ -25,7 +24,6 @@ export async function runConversion(
   return { status: 'refused', reason: 'failed', message, detail };
 }
 
-/** The order itself is at fault. */
 export function refusedOutcome(message: string): Outcome {
   return { status: 'refused', reason: 'refused', message };
 }

@@ -1,12 +1,12 @@
-/** When which picture is seen: shots that follow each other, and the frame at which each stands whole. */
+/** Divides a video into consecutive shots, each with the frame at which its image is whole. */
 import type { MediaFile } from '../../shared/provider.ts';
 
 export interface Shot {
   picture: MediaFile;
-  /** Its first frame, and the one after its last. */
+  /** First frame of the shot; `to` is the frame after its last. */
   from: number;
   to: number;
-  /** Frame of the video at which it is shown exactly as it was handed in, fitted to the frame. */
+  /** Frame of the video that shows the image unmoved, fitted to the frame. */
   still: number;
 }
 
@@ -19,9 +19,9 @@ export interface Pictures {
 }
 
 /**
- * The first image stands in the first frame and the end image in the last one, scenes in the middle of equal parts, and
- * keyframes at their frames, where they come before an image that would stand at the same one. The frame after the last
- * means the last. Halfway between two of them it is cut.
+ * The first image is whole in the first frame, the end image in the last, scenes in the middle of equal parts.
+ * Keyframes are whole at their frames and replace another image there. A frame past the end means the last. Cuts are
+ * halfway between.
  */
 export function pictureShots({ image, endImage, scenes, keyframes }: Pictures, frames: number): Shot[] {
   const last = frames - 1;

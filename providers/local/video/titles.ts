@@ -1,6 +1,6 @@
 /**
- * The sentences of a prompt as titles, one after the other, over a moving gradient whose colours the prompt decides. The words
- * come from files and are shown as they are: no filter ever reads them.
+ * Shows the sentences of a prompt as titles over a moving gradient whose colours depend on the prompt. The text comes
+ * from files, so no filter parses it.
  */
 import { createHash } from 'node:crypto';
 import type { PixelSize } from '../../shared/imageSizes.ts';
@@ -16,11 +16,11 @@ export interface TitledClip {
   prompt: string;
   size: PixelSize;
   frames: number;
-  /** Where a file of that name may be written. */
+  /** Returns the path for a file name. */
   pathOf: (name: string) => string;
 }
 
-/** Chains that end in `[out]`: yuv420p of the size, so many frames; the files are to be written before. */
+/** Filter chains that end in `[out]`: yuv420p of `size` with `frames` frames. Write the files before the run. */
 export function titledClip({ prompt, size, frames, pathOf }: TitledClip): {
   chains: string[];
   files: TextFile[];
@@ -43,12 +43,12 @@ export function titledClip({ prompt, size, frames, pathOf }: TitledClip): {
   return { chains: [[gradient(prompt, { size, frames }), ...titles].join(',').concat('[out]')], files };
 }
 
-/** Dark enough for white letters. */
+/** Colours are dark enough for white letters. */
 function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'frames'>): string {
   const digest = createHash('sha256').update(prompt).digest();
   const channel = (at: number) => (16 + (digest.readUInt8(at) >> 1)).toString(16).padStart(2, '0');
   const colours = [0, 1, 2].map((at) => `c${at}=0x${[0, 1, 2].map((part) => channel(3 * at + part)).join('')}`);
-  // Painted in small, which is less work and looks the same.
+  // Drawn small and scaled up: cheaper, and looks the same.
   const small = `${toEven(size.width / 4)}x${toEven(size.height / 4)}`;
   const options = [`s=${small}`, `r=${FRAMES_PER_SECOND}`, 'n=3', ...colours, `seed=${digest.readUInt16BE(9)}`];
   const turning = `gradients=${options.join(':')}:speed=${(0.6 / frames).toFixed(5)}`;
@@ -56,7 +56,7 @@ function gradient(prompt: string, { size, frames }: Pick<TitledClip, 'size' | 'f
   return `${turning},trim=end_frame=${frames},${shown},format=yuv420p,setsar=1`;
 }
 
-/** The width decides for a narrow frame, the height for a wide one. */
+/** Width limits the font size of narrow frames, height that of wide ones. */
 export function fontSizeIn({ width, height }: PixelSize): number {
   return Math.round(Math.min(height, width * 0.75) * 0.08);
 }
@@ -64,7 +64,7 @@ export function fontSizeIn({ width, height }: PixelSize): number {
 const WIDTH_SHARE = 0.8;
 const MAX_LINES = 6;
 
-/** Wrapped at spaces; a word that is too wide is broken, and what has no room is cut with an ellipsis. */
+/** Wraps at spaces, breaks words that are too wide, and cuts excess text with an ellipsis. */
 export function titleLines(text: string, size: PixelSize): string[] {
   const width = (size.width * WIDTH_SHARE) / fontSizeIn(size);
   const lines: string[] = [];
@@ -79,7 +79,7 @@ export function titleLines(text: string, size: PixelSize): string[] {
   return rest.length === 0 ? lines : [...lines.slice(0, -1), `${lines.at(-1)}…`];
 }
 
-/** How many of the characters fit into a line; at least one. */
+/** Number of characters that fit into a line; at least one. */
 function fittingCount(characters: readonly string[], width: number): number {
   let left = width;
   const beyond = characters.findIndex((character) => {
@@ -89,22 +89,22 @@ function fittingCount(characters: readonly string[], width: number): number {
   return beyond < 0 ? characters.length : Math.max(1, beyond);
 }
 
-/** A value in ffmpeg's filter language: escaped once for the option list and once for the graph. */
+/** Escapes a value in ffmpeg's filter syntax: once for the option list, once for the graph. */
 export function optionValue(value: string): string {
   return value.replaceAll(/[\\':]/g, '\\$&').replaceAll(/[\\'[\],;]/g, '\\$&');
 }
 
-/** Below this a text cannot be read. */
+/** Shortest time in which a text can be read. */
 const MIN_SECONDS = 2;
 const MAX_SCENES = 10;
-/** More than this is never shown, so it need not be typeset. */
+/** Longer text is never shown, so it need not be typeset. */
 const MAX_TEXT_LENGTH = 400;
-/** Control and format characters, variation selectors, halves of pairs: nothing that a font could show. */
+/** Characters without a glyph: control and format characters, variation selectors, lone surrogates. */
 const INVISIBLE = /\p{C}|\p{Variation_Selector}/gu;
-/** After the mark of an end, also that of other scripts, or where an empty line was. */
+/** After an end mark, also of other scripts, or at an empty line. */
 const SENTENCE_END = /(?<=[.!?…。！？؟।]["'”’»)]?)\s+|(?<=[。！？])|\n+/u;
 
-/** At least one text, maybe an empty one: then there is nothing to show. At most as many as the time lets be read. */
+/** Returns one text per scene, at most as many as can be read in the time. One empty text means nothing to show. */
 export function sceneTexts(prompt: string, seconds: number): string[] {
   const sentences = paragraphs(prompt.normalize('NFC'))
     .split(SENTENCE_END)
@@ -119,7 +119,7 @@ export function sceneTexts(prompt: string, seconds: number): string[] {
     .map((end, index) => [...sentences.slice(bounds[index], end).join(' ')].slice(0, MAX_TEXT_LENGTH).join(''));
 }
 
-/** One line for each paragraph: a single line break is a space. Line by line, since a long run of blanks is no work then. */
+/** Joins the lines of each paragraph. Splitting into lines first keeps long runs of blanks cheap. */
 function paragraphs(prompt: string): string {
   const lines = prompt.split(/\r\n|[\n\r\u2028\u2029]/u).map((line) => line.trim());
   return lines.map((line) => (line === '' ? '\n' : `${line} `)).join('');

@@ -1,4 +1,4 @@
-/** Videos enlarged, cleaned and slowed here by ffmpeg: known filters, nothing that invents detail. */
+/** Videos upscaled, cleaned and slowed by ffmpeg: known filters that invent no detail. */
 import { join } from 'node:path';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
@@ -10,7 +10,7 @@ import { BEFORE_INPUTS, maxBitsPerSecond, mp4, prores } from './encoding.ts';
 import { toEven } from './frames.ts';
 import { refusedOutcome, runConversion } from './runConversion.ts';
 
-/** How pixels are made out of pixels, by the name of the enhancement model. */
+/** ffmpeg scaler by enhancement model. */
 export const SCALERS = {
   'local-lanczos': 'lanczos+accurate_rnd',
   'local-bicubic': 'bicubic+accurate_rnd',
@@ -29,9 +29,9 @@ const MAX_LONG_SIDE = 4096;
 const MAX_MEGAPIXELS = { mp4: 20_000, prores: 4_000 } as const;
 
 const START_MS = 60_000;
-/** Several times what a slow core needs. */
+/** Several times the need of a slow core. */
 const MS_PER_MEGAPIXEL = 1_000;
-/** The bound of the bit rate is meant for so many frames per second; a faster video may have more. */
+/** Frames per second that the bit rate limit assumes; faster videos may exceed it. */
 const FRAMES_OF_RATE = 24;
 
 type UpscaleRequest = VideoRequest & { upscale: UpscaleOrder };
@@ -72,13 +72,13 @@ function mostBytes({ format, megapixels, seconds, frames, size }: UpscalePlan): 
   return Math.ceil(bytes) + 4_000_000;
 }
 
-/** An edit list of the source may hide some of its pictures; what broke off lacks more. */
+/** Tolerance, since the source's edit list may hide frames. A truncated output lacks more. */
 const HIDDEN_SHARE = 0.02;
 const HIDDEN_FRAMES = 2;
 
 function isWhole(plan: UpscalePlan, source: MediaFile, { frames, droppedFrames }: Progress): boolean {
   if (plan.isPaced) return frames === plan.frames;
-  // Without a pace of its own it has the source's pictures, but those that came in the same moment.
+  // Unpaced output has the frames of the source, except those with equal timestamps.
   const expected = source.frames ?? 0;
   return frames + droppedFrames >= expected - HIDDEN_FRAMES - expected * HIDDEN_SHARE && frames > 0;
 }
@@ -86,17 +86,17 @@ function isWhole(plan: UpscalePlan, source: MediaFile, { frames, droppedFrames }
 interface UpscalePlan {
   size: PixelSize;
   frames: number;
-  /** It has exactly so many frames, else those of the source. */
+  /** Whether the output has exactly `frames` frames, instead of those of the source. */
   isPaced: boolean;
   seconds: number;
-  /** Chains from `[0:v:0]` to `[out]` and, where there is sound, from `[0:a:0]` to `[sound]`. */
+  /** Filter chains from `[0:v:0]` to `[out]` and, with sound, from `[0:a:0]` to `[sound]`. */
   graph: string;
   format: 'mp4' | 'prores';
-  /** Millions of pixels to be written. */
+  /** Millions of pixels in the output. */
   megapixels: number;
 }
 
-/** A string is a refusal, in words for the client. */
+/** A string is the refusal for the client. */
 export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan | string {
   const { width, height, seconds, framesPerSecond, hasAudio = false } = source;
   if (width === undefined || height === undefined || seconds === undefined || framesPerSecond === undefined) {
@@ -134,27 +134,27 @@ export function planUpscale(order: UpscaleOrder, source: MediaFile): UpscalePlan
   return { size, frames, isPaced, seconds: seconds * slowdown, graph, format, megapixels };
 }
 
-/** Slower, and at another frame rate: pictures are repeated or left out, and there are exactly as many as the length has. */
+/** Slows the video and sets its frame rate by repeating or dropping frames, to exactly `frames`. */
 function pace(slowdown: number, { rate, frames }: { rate: number; frames: number }): string[] {
   const exact = `tpad=stop=-1:stop_mode=clone,trim=end_frame=${frames}`;
   return [`setpts=${slowdown}*PTS`, `fps=${digits(rate)}:start_time=0`, exact];
 }
 
-/** Before it is enlarged: what must not become larger. */
+/** Filters before scaling: they remove what must not be enlarged. */
 export function cleaningFilters({ compression = 0, noise = 0, halo = 0 }: UpscaleOrder): string[] {
   const filter = compression > 0.5 ? 'strong' : 'weak';
-  // The filter's own thresholds at a quarter, the strongest that keeps edges at 1.
+  // The filter's default thresholds at 0.25, the strongest that keeps edges at 1.
   const [alpha, beta] = [0.04 + 0.24 * compression, 0.02 + 0.12 * compression].map(digits);
   const strengths = [8, 6, 10, 8].map((most) => digits(most * noise));
   return [
     ...(compression > 0 ? [`deblock=filter=${filter}:block=8:alpha=${alpha}:beta=${beta}`] : []),
     ...(noise > 0 ? [`hqdn3d=${strengths.join(':')}`] : []),
-    // A negative threshold means edges only, which is where halos are.
+    // A negative threshold applies to edges only, where halos are.
     ...(halo > 0 ? [`smartblur=lr=${digits(0.5 + halo)}:ls=${digits(halo)}:lt=-12`] : []),
   ];
 }
 
-/** After it was enlarged. */
+/** Filters after scaling. */
 export function finishingFilters({ recoverDetail = 0, sharp = 0, softness = 1, grain = 0 }: UpscaleOrder): string[] {
   return [
     ...(recoverDetail > 0 ? [`cas=strength=${digits(recoverDetail)}`] : []),
