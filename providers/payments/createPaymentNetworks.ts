@@ -1,4 +1,4 @@
-/** Opens the networks on which wallets pay, as the configuration names them. */
+/** Opens the configured payment networks. */
 import type { PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
 import type { WalletFamily } from '../../domain/wallets.ts';
 import { createEvmPayments } from './evm/createEvmPayments.ts';
@@ -9,7 +9,7 @@ import { createSolanaTransfers } from './solana/readTransfers.ts';
 
 export interface PaymentConfiguration {
   x402: { networks: readonly PaymentNetworkSettings[] };
-  /** The value of an environment variable that an entry names; undefined when unset. */
+  /** Value of an environment variable that an entry names; undefined if unset. */
   secret(name: string): string | undefined;
 }
 
@@ -20,7 +20,7 @@ const OPENERS: Record<WalletFamily, Opener> = {
   solana: createSolanaPayments,
 };
 
-/** By CAIP-2 name, in the order of the configuration; empty when nobody can pay. */
+/** Key: CAIP-2 name, in the order of the configuration. Empty: payments are disabled. */
 export function createPaymentNetworks({ x402, secret }: PaymentConfiguration): ReadonlyMap<string, PaymentNetwork> {
   return new Map(
     x402.networks.map((settings) => {
@@ -30,7 +30,7 @@ export function createPaymentNetworks({ x402, secret }: PaymentConfiguration): R
   );
 }
 
-/** `spelling`: as a client sent it. Undefined: not one of ours. */
+/** `spelling`: as a client sent it. Undefined: not a configured network. */
 export function paymentNetworkNamed(
   networks: ReadonlyMap<string, PaymentNetwork>,
   spelling: string,
@@ -38,7 +38,7 @@ export function paymentNetworkNamed(
   return networks.get(spelling) ?? [...networks.values()].find(({ names }) => names.includes(spelling));
 }
 
-/** It needs the nodes of the network and no key. */
+/** Needs the nodes of the network, but no key. */
 export function createTransferReader(settings: PaymentNetworkSettings): TransferReader {
   return settings.family === 'evm' ? createEvmTransfers(settings) : createSolanaTransfers(settings);
 }

@@ -1,13 +1,13 @@
-/** Hands payments in through a facilitator (WALLET-14). Its answer proves only that it may have done something. */
+/** Settles payments through a facilitator. Its reply never proves what happened on the chain. */
 import { z } from 'zod';
 import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { parseJson } from '../shared/textFailures.ts';
 import type { PaymentRequirement, SettleOutcome, Settler, SignedPayment } from './paymentNetwork.ts';
 
-/** It waits for the chain. */
+/** The facilitator waits for the chain. */
 const TIMEOUTS = { firstByteMs: 30_000, idleMs: 10_000, totalMs: 45_000 };
-/** Somebody waits for the offer that it belongs to. */
+/** Short, because a client waits for the offer that needs it. */
 const SUPPORTED_MS = 3_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 
@@ -17,23 +17,23 @@ const reply = z.object({
   transaction: z.string().nullish(),
 });
 
-/** Said before anything is handed in; whatever else it says may come after. */
+/** Errors that precede any submission; all other errors may follow one. */
 const BEFORE_SENDING =
   /^(insufficient_funds|invalid_network|invalid_payload|invalid_payment_requirements|invalid_scheme|unsupported_scheme|invalid_x402_version|invalid_exact_(evm|svm)_[a-z0-9_]{1,100})$/;
-/** Of its front door. */
+/** Statuses that the facilitator's HTTP server sends before any processing. */
 const TURNED_AWAY = [401, 403, 404, 405, 413, 429];
 
 export interface FacilitatorOptions {
   url: string;
   allowPrivateNetwork: boolean;
-  /** What is sent as both the accepted and the required terms. */
+  /** Sent as both the accepted and the required terms. */
   requirementOf(payment: SignedPayment): PaymentRequirement;
-  /** The one spelling of a transaction's name on this network; undefined for what cannot be one. */
+  /** Normalised transaction id of this network; undefined if invalid. */
   toTransaction(text: string): string | undefined;
 }
 
 export interface Facilitator extends Settler {
-  /** Claimed support, unchecked (GET /supported). Throws ServiceHttpError. */
+  /** The facilitator's unverified claim of support (GET /supported). Throws ServiceHttpError. */
   supported(): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** The nodes of an EVM chain as one voice, and what they say in their own way: reverts, numbers and bytes. */
+/** Nodes of an EVM chain, with its encoding of reverts, numbers and bytes. */
 
 import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -6,9 +6,9 @@ import { type ChainNode, type NodeRefused, NodeSilent } from '../nodes/chainNode
 import { createRpcNodes, type RpcNodes } from '../nodes/rpcNodes.ts';
 
 export interface ChainSettings extends Pick<PaymentNetworkSettings, 'network' | 'rpcUrls' | 'allowPrivateNetwork'> {
-  /** Of one call, head and body. */
+  /** Time limit of one call, head and body. */
   callTimeoutMs?: number;
-  /** What a node must show beside its chain before it is believed; throws NodeSilent. */
+  /** Further check of a node before it is trusted; throws NodeSilent. */
   prove?: ((node: ChainNode) => Promise<void>) | undefined;
 }
 
@@ -34,23 +34,23 @@ export function chainIdOf(network: string): bigint {
   return BigInt(network.slice(network.indexOf(':') + 1));
 }
 
-/** The node's answer to a call is that the chain refuses it. */
+/** The chain reverts the call. */
 export class CallReverted extends Error {}
 
-/** 3 is what nodes answer where the revert has data; without it some say only in words what happened. */
+/** Code 3 marks a revert with data. Without data some nodes describe the revert only in the message. */
 function withReverts(refused: NodeRefused): Error {
   const { code, message } = refused;
   const reverted = code === 3 || /revert|out ?of ?gas|gas required exceeds|invalid opcode/i.test(message);
   return reverted ? new CallReverted(message) : refused;
 }
 
-/** A number as nodes write it. Throws NodeSilent for anything else. */
+/** Parses a hexadecimal number. Throws NodeSilent for anything else. */
 export function quantity(value: unknown): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value)) throw new NodeSilent('no number');
   return BigInt(value);
 }
 
-/** Bytes as nodes write them, in lower case. Throws NodeSilent for anything else. */
+/** Checks hexadecimal bytes and returns them in lower case. Throws NodeSilent for anything else. */
 export function bytes(value: unknown): Hex {
   if (typeof value !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new NodeSilent('no bytes');
   return `0x${value.slice(2).toLowerCase()}`;

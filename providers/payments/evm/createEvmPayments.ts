@@ -1,4 +1,4 @@
-/** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, somebody else hands in and pays the fee. */
+/** Payments in a token with EIP-3009 (USDC) on an EVM chain: the payer signs, another party submits and pays. */
 import type { Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -13,13 +13,13 @@ import { decimalsOf } from './token.ts';
 import { verifyPayment } from './verifyPayment.ts';
 
 export interface EvmTools {
-  /** The value of an environment variable; undefined when unset or empty. */
+  /** Value of an environment variable; undefined if unset or empty. */
   secret(name: string): string | undefined;
-  /** Of one call to a node. */
+  /** Time limit of one call to a node. */
   callTimeoutMs?: number;
 }
 
-/** As version 1 of x402 called them. */
+/** Names of version 1 of x402. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'eip155:8453': ['base'],
   'eip155:84532': ['base-sepolia'],
@@ -31,7 +31,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 const DECIMALS = 6;
 const OFFER_SECONDS = 300;
 
-/** Throws when the key that pays the fees is missing: configuration checks have said so before. */
+/** Throws if the fee key is missing; configuration checks report that earlier. */
 export function createEvmPayments(settings: PaymentNetworkSettings, tools: EvmTools): PaymentNetwork {
   const { network, assetName, assetVersion, asset, payTo } = settings;
   const names = NAMES[network] ?? [];
@@ -71,7 +71,7 @@ interface SettlerNeeds {
   offer(amount: string): PaymentRequirement;
 }
 
-/** `feePayer` is undefined where a facilitator pays the fees. */
+/** `feePayer` is undefined if a facilitator pays the fees. */
 function openSettler({ chain, settings, tools, offer }: SettlerNeeds): {
   settler: Settler;
   feePayer: Hex | undefined;
@@ -97,7 +97,7 @@ function privateKeyOf({ feePayerKeyEnv }: PaymentNetworkSettings, { secret }: Ev
   return `0x${key.replace(/^0x/, '')}`;
 }
 
-/** A token with other decimals would make a cent of five dollars, or the reverse. */
+/** Other decimals would change the value of every payment. */
 async function mustBeDollar(node: ChainNode, asset: Hex): Promise<void> {
   const decimals = await decimalsOf(node, asset);
   if (decimals !== DECIMALS) throw new NodeSilent(`the token has ${decimals} decimals`);

@@ -1,4 +1,4 @@
-/** Asks contracts on behalf of the sign-in with wallets that are contracts: bounded in gas, size and time. */
+/** Contract calls for sign-ins with contract wallets, limited in gas, size and time. */
 import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
@@ -6,7 +6,7 @@ import { ChainUnavailable } from '../paymentNetwork.ts';
 import { bytes, CallReverted, type Chain, createChain } from './chain.ts';
 
 interface ContractCall {
-  /** Undefined: `data` is code that runs without being deployed. */
+  /** Undefined: `data` is code that runs without deployment. */
   to?: Hex;
   data: Hex;
   gas: bigint;
@@ -16,8 +16,8 @@ type ContractAnswer = { ok: true; data: Hex } | { ok: false };
 
 export interface EthCalls {
   /**
-   * `network`: CAIP-2. Not ok: the contract refused, ran out of gas, or answered more than it may. Throws ChainUnavailable
-   * when the network has no node, and when too few of them answer or they disagree.
+   * `network`: CAIP-2. Not ok: the contract reverted, ran out of gas, or returned too much. Throws ChainUnavailable if
+   * the network has no node, too few answer, or they disagree.
    */
   ethCall(network: string, call: ContractCall, signal: AbortSignal): Promise<ContractAnswer>;
   close(): Promise<void>;

@@ -1,14 +1,14 @@
-/** The price of gas: as a node tells it, as a call is tried out with it, and as a transaction offers it. */
+/** Gas prices: as nodes report them, for simulated calls, and for transactions. */
 import { toHex } from 'viem';
 import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
 import { quantity } from './chain.ts';
 import { readBlock } from './readChain.ts';
 
 const GWEI = 1_000_000_000n;
-/** Beyond it nothing is handed in: a top-up of 5 USD must not cost more than itself. */
+/** Above it nothing is submitted: a top-up of 5 USD must not cost more than itself. */
 export const MAX_FEE_PER_GAS = 300n * GWEI;
 const MAX_TIP_PER_GAS = 5n * GWEI;
-/** Where a node knows of none. */
+/** Tip if a node reports none. */
 const DEFAULT_TIP_PER_GAS = GWEI / 1_000n;
 
 export interface Fees {
@@ -35,18 +35,18 @@ function tipOf(error: unknown): bigint {
   throw error;
 }
 
-/** For a call that is tried out: the price that the next block would take. */
+/** Price for a simulated call: that of the next block. */
 export function pricedNow({ baseFee, tip }: Fees): { maxFeePerGas: string; maxPriorityFeePerGas: string } {
   return { maxFeePerGas: toHex(baseFee + tip), maxPriorityFeePerGas: toHex(tip) };
 }
 
-/** For a transaction, which may have to wait while the base fee doubles. */
+/** Price for a transaction, which may wait while the base fee doubles. */
 export function priceOf({ baseFee, tip }: Fees): Price {
   const maxFeePerGas = lesser(2n * baseFee + tip, MAX_FEE_PER_GAS);
   return { maxFeePerGas, maxPriorityFeePerGas: lesser(tip, maxFeePerGas) };
 }
 
-/** Nodes want a tenth more, some an eighth. Undefined where that is above what is ever paid. */
+/** Nodes require a tenth more, some an eighth. Undefined: that exceeds `MAX_FEE_PER_GAS`. */
 export function raisedPrice(fees: Fees, earlier: Price): Price | undefined {
   const wanted = priceOf(fees);
   const maxFeePerGas = greater(wanted.maxFeePerGas, raised(earlier.maxFeePerGas));

@@ -1,6 +1,6 @@
 /**
- * What became of a payment, by the chain alone: whether its authorization was used, in which transaction, and whether that
- * transaction moved what was signed. Each node reads all of it for itself; see chain.ts for when they are believed.
+ * Finds the outcome of a payment on the chain alone: whether its authorization was used, in which transaction, and
+ * whether that moved the signed amount. Each node is read independently; see nodes/rpcNodes.ts for the quorum.
  */
 import type { Hex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -28,12 +28,12 @@ export async function findPayment(
 ): Promise<PaymentLookup> {
   const hint = transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction) ? transaction : undefined;
   const sought: UseQuery = {
-    // Of the payment: the configuration may name another one by now.
+    // From the payment: the configuration may have changed.
     token: payment.asset as Hex,
     confirmations: BigInt(settings.confirmations),
     payment,
     hint: hint?.toLowerCase(),
-    // A facilitator's is for the facilitator to bring to its end.
+    // A facilitator must finish its own transactions.
     isOurs: settings.facilitatorUrl === undefined,
   };
   const readings = await chain.readings((node) => readFrom(node, sought), signal);
@@ -64,8 +64,8 @@ async function readFrom(node: ChainNode, sought: UseQuery): Promise<EvmSighting>
 }
 
 /**
- * Nodes forget what waited too long, and what another transaction with the same number took the place of. What offers less
- * than the base fee waits until that falls, and so does all that was sent after it.
+ * Nodes drop transactions that wait too long, and those replaced by one with the same nonce. A fee below the base fee
+ * keeps a transaction, and all later ones, waiting.
  */
 async function fateOfOwn(
   node: ChainNode,
@@ -78,7 +78,7 @@ async function fateOfOwn(
   return !waiting.isMined && waiting.maxFeePerGas < baseFeePerGas ? { stuck: true } : {};
 }
 
-/** Undefined: it has nothing to do with this payment, or is in no block (any more). */
+/** Undefined: unrelated to this payment, or not in a block (any more). */
 async function readTransaction(node: ChainNode, sought: UseQuery, hash: string): Promise<EvmSighting | undefined> {
   const receipt = await readReceipt(node, hash);
   if (receipt === undefined || receipt.status !== '0x1') return undefined;
@@ -102,8 +102,8 @@ function isUse(log: Log, { token, payment }: UseQuery): boolean {
 }
 
 /**
- * The transfer must be the very next event: the token writes both in one breath. Anywhere else in the transaction it may be
- * the doing of another authorization, which is credited by itself.
+ * The transfer must be the very next event, because the token emits both together. Elsewhere in the transaction it may
+ * belong to another authorization, which is credited separately.
  */
 function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }: UseQuery): boolean {
   const place = logs[used]?.logIndex;
@@ -119,7 +119,7 @@ function movedWhatWasSigned({ logs }: Receipt, used: number, { token, payment }:
   );
 }
 
-/** Its time is over in a block that stays: from there on the token takes it no more, and before it did not come. */
+/** The time is over in a final block: from there on the token refuses it, and it was not used before. */
 async function isOver(node: ChainNode, { confirmations, payment }: UseQuery, latest: Block): Promise<boolean> {
   const end = BigInt(payment.validBefore ?? '0');
   if (latest.timestamp < end || latest.number < confirmations) return false;

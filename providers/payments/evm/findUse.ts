@@ -1,4 +1,4 @@
-/** Looks for the event that used or cancelled an authorization, in the blocks of its own window, the latest first. */
+/** Finds the event that used or cancelled an authorization, within the blocks of its window, latest first. */
 import type { Hex } from 'viem';
 import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
 import type { SignedPayment } from '../paymentNetwork.ts';
@@ -10,21 +10,21 @@ export interface UseQuery {
   confirmations: bigint;
   payment: SignedPayment;
   hint: string | undefined;
-  /** Whether the transaction of the hint is our own, and so one that we may send again. */
+  /** Whether the hint is this service's own transaction, which it may send again. */
   isOurs: boolean;
 }
 
-/** Somebody else may have handed it in before it came to us. A window that began earlier is searched from there. */
+/** Seconds searched before the arrival, since another party may have submitted earlier; never before the window. */
 const SECONDS_BEFORE = 86_400n;
-/** Nodes grant a range of some thousand blocks; one that grants less says so, and the range is halved. */
+/** Nodes grant ranges of some thousand blocks. If one refuses, the range is halved. */
 const MAX_BLOCKS_AT_ONCE = 2_000n;
 const MIN_BLOCKS_AT_ONCE = 10n;
 const MAX_QUESTIONS = 200;
 const FIRST_STRIDE = 64n;
 
 /**
- * The authorization is used in the state after `latest`. Undefined: by nothing in the blocks that are searched, so before
- * them. Throws NodeSilent.
+ * Requires an authorization that is used at `latest`. Undefined: the event is before the searched blocks. Throws
+ * NodeSilent.
  */
 export async function findUse(node: ChainNode, sought: UseQuery, latest: Block): Promise<Log | undefined> {
   const { token, payment } = sought;
@@ -50,7 +50,7 @@ export async function findUse(node: ChainNode, sought: UseQuery, latest: Block):
   return undefined;
 }
 
-/** A block from before the payment can have come: found backwards in doubling strides. */
+/** Returns a block before the payment could be used, found backwards in doubling strides. */
 async function firstBlockOf(node: ChainNode, { payment }: UseQuery, latest: Block): Promise<bigint> {
   const seenAt = BigInt(payment.readAt ?? payment.validAfter) - SECONDS_BEFORE;
   const validAfter = BigInt(payment.validAfter);

@@ -1,7 +1,7 @@
 /**
- * Hands payments in with a key of the operator's. Several processes may share the key: the account's next number is asked
- * for each time, and a number that another process took meanwhile is answered by taking the next one. A payment that is
- * thereby sent twice cannot move money twice: its authorization is used up by the first one, and the second is reverted.
+ * Submits payments with a key of the operator. Several processes may share the key. Each reads the account's next
+ * nonce, and retries with the following one if another process took it. A payment sent twice moves money once: the
+ * second transaction reverts, because the authorization is used.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, keccak256 } from 'viem';
@@ -17,16 +17,16 @@ import { isAuthorizationUsed, transferCall } from './token.ts';
 import { MAX_TRANSFER_GAS, signedOf } from './verifyPayment.ts';
 
 const MAX_TRIES = 20;
-/** Two processes that collided wait for different times, or they would collide again. */
+/** Random pauses keep two processes from colliding again. */
 const MAX_PAUSE_MS = 200;
-/** Payments of this process that wait for their turn. */
+/** Limit of payments that wait in this process. */
 const MAX_WAITING = 256;
 const NO_BUDGET = 'the budget of fees for today is used up';
 
 export interface OwnSettlerOptions {
   chain: Chain;
   settings: PaymentNetworkSettings;
-  /** Pays the fees. */
+  /** Account that pays the fees. */
   account: PrivateKeyAccount;
 }
 
@@ -37,7 +37,7 @@ export function createOwnSettler(options: OwnSettlerOptions): Settler {
     async settle(payment, signal, { approveFee = async () => true, replaces } = {}) {
       if (waiting >= MAX_WAITING) return refused('too many payments are being handed in');
       waiting += 1;
-      // One at a time: two of this process must not take the same number.
+      // One at a time, so that two payments of this process never take the same nonce.
       const mine = turn
         .then(() => handIn(options, payment, { signal, approveFee, replaces }))
         .finally(() => (waiting -= 1));
@@ -84,8 +84,8 @@ interface SettlementRequest {
 }
 
 /**
- * Raises the fee of a transaction that waits: the same number, so that only one of the two can be taken. Whatever fails,
- * the earlier one is still out there. Undefined: no node knows it any more, and another number may be taken.
+ * Raises the fee of a pending transaction with the same nonce, so that only one of the two can succeed. If this fails,
+ * the earlier one is still pending. Undefined: no node knows it any more, so another nonce may be used.
  */
 async function replace(
   request: SettlementRequest,
@@ -112,7 +112,7 @@ async function replace(
 
 type Preparation = { ready: true; nonce: bigint; gas: bigint; fees: Fees } | { ready: false; used: boolean };
 
-/** What one node says of sending it now. */
+/** Prepares the transaction at one node. */
 async function prepare(node: ChainNode, { options, payment, data }: SettlementRequest): Promise<Preparation> {
   const token = payment.asset as Hex;
   const from = options.account.address;
@@ -138,7 +138,7 @@ interface TransactionTerms extends Price {
   gas: bigint;
 }
 
-/** Of several nodes the one that is furthest ahead counts; what they say of fees only up to our own bounds. */
+/** Uses the highest values of all nodes, with fees within `MAX_FEE_PER_GAS`. */
 function orderOf(preparations: readonly Preparation[], leastNonce: number): TransactionTerms | SettleOutcome {
   const ready = preparations.filter((preparation) => preparation.ready);
   if (preparations.length === 0) return refused('no node answers');

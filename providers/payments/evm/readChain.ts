@@ -1,8 +1,8 @@
-/** Blocks, receipts and logs as a node tells them, checked in shape; everything hexadecimal is in lower case. */
+/** Reads blocks, receipts and logs from a node and checks their shape. Hexadecimal values are in lower case. */
 import { z } from 'zod';
 import { type ChainNode, checkAnswer, NodeSilent } from '../nodes/chainNode.ts';
 
-/** A transaction with more is none that pays for a top-up. */
+/** A top-up transaction has fewer. */
 const MAX_LOGS = 10_000;
 
 const hex = z
@@ -45,7 +45,7 @@ export type Block = z.output<typeof block>;
 export type Log = z.output<typeof log>;
 export type Receipt = z.output<typeof receipt>;
 
-/** `which`: a number in hex, or a tag. Throws NodeSilent where there is none. */
+/** `which`: a number in hex, or a tag. Throws NodeSilent if there is no such block. */
 export async function readBlock(node: ChainNode, which: string): Promise<Block> {
   return checkAnswer(block, await node.call('eth_getBlockByNumber', [which, false]));
 }
@@ -58,7 +58,7 @@ export interface WaitingTransaction {
   maxPriorityFeePerGas: bigint;
 }
 
-/** A transaction of our own that the node has, in a block or waiting for one; undefined: it has not. */
+/** Reads a mined or pending transaction of this service; undefined if the node has none. */
 export async function readWaiting(node: ChainNode, transaction: string): Promise<WaitingTransaction | undefined> {
   const answer = await node.call('eth_getTransactionByHash', [transaction]);
   if (answer === null) return undefined;
@@ -69,7 +69,7 @@ export async function readWaiting(node: ChainNode, transaction: string): Promise
   return { isMined, nonce: Number(nonce), gas, maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Undefined: the transaction is in no block. */
+/** Undefined: not in a block. */
 export async function readReceipt(node: ChainNode, transaction: string): Promise<Receipt | undefined> {
   const answer = await node.call('eth_getTransactionReceipt', [transaction]);
   if (answer === null) return undefined;
@@ -80,13 +80,13 @@ export async function readReceipt(node: ChainNode, transaction: string): Promise
 
 export interface LogFilter {
   address: string;
-  /** Per place one value, or several of which any will do; none: any value. */
+  /** Per position one value or several alternatives; empty: any value. */
   topics: readonly (string | readonly string[])[];
   fromBlock: bigint;
   toBlock: bigint;
 }
 
-/** Those that match: a node that does not filter is not believed to have. */
+/** Returns the matching logs. Filters them again, because a node may not. */
 export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[]> {
   const { address, topics, fromBlock, toBlock } = filter;
   const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` };
@@ -105,8 +105,8 @@ export async function readLogs(node: ChainNode, filter: LogFilter): Promise<Log[
 }
 
 /**
- * How firmly a block stands, on this node: `replaced` when the chain has another one at that height. The head is asked for
- * after the block was seen, and the block once more after that, so a reorganisation in between is noticed.
+ * Confirmation state of a block at this node; `replaced`: another block has its height. The head is read after the
+ * block was seen, and the block once more after that, to notice a reorganisation.
  */
 export async function depthOf(
   node: ChainNode,

@@ -1,4 +1,4 @@
-/** What can be told of an EIP-3009 payment without asking anybody: shape, token, recipient, amount, window, signature. */
+/** Checks an EIP-3009 payment without a node: shape, token, recipient, amount, window, signature. */
 import { type Hex, hexToBigInt, recoverTypedDataAddress, slice } from 'viem';
 import { isObject, type PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
@@ -26,16 +26,16 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const NONCE = /^0x[0-9a-fA-F]{64}$/;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const SIGNATURE_BYTES = 65;
-/** A contract's signature may be longer, but has to fit into a transaction. */
+/** Contract signatures may be longer, but must fit into a transaction. */
 const MAX_SIGNATURE_BYTES = 2_048;
-/** Of a signature for a wallet that is not deployed yet (EIP-6492). */
+/** Ending of signatures for wallets not deployed yet (EIP-6492). */
 const UNDEPLOYED = /(6492){16}$/;
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
-/** To settle in. */
+/** Time needed for the settlement. */
 const MIN_SECONDS_LEFT = 30n;
 
-/** Throws PaymentRefused. The signature of a contract can be told by nobody but the contract: `verify` asks it. */
+/** Throws PaymentRefused. Only `verify` checks a contract's signature, by calling the contract. */
 export async function readPayment(
   { settings, names, decimals, offer }: EvmPaymentReader,
   envelope: PaymentEnvelope,
@@ -84,7 +84,7 @@ export async function readPayment(
   };
 }
 
-/** Addresses in any case: what was signed are their bytes, which a wrong checksum cannot change. */
+/** Accepts addresses in any letter case: the bytes are signed, not the checksum. */
 function readShape(payload: Readonly<Record<string, unknown>>): SignedAuthorization {
   const { authorization, signature } = payload;
   if (!isObject(authorization)) return no('INVALID_PAYMENT', 'payload.authorization must be an object');
@@ -147,7 +147,7 @@ function mustBeNow({ validAfter, validBefore }: Authorization, nowS: bigint): vo
   }
 }
 
-/** Whether the payer's own key signed it; else the payer must be a contract. */
+/** Returns whether the payer's own key signed it; otherwise the payer must be a contract. */
 async function mustNotBeForged(signed: SignedAuthorization, settings: PaymentNetworkSettings): Promise<boolean> {
   const { signature } = signed;
   if (UNDEPLOYED.test(signature)) {
@@ -163,7 +163,7 @@ function isCanonical(signature: Hex): boolean {
   return (v === '1b' || v === '1c') && hexToBigInt(slice(signature, 32, 64)) <= HALF_ORDER;
 }
 
-/** Whether the payer's own key made it. If not, the payer must be a contract that takes it for its own. */
+/** Whether the payer's own key made the signature. Otherwise the payer must be a contract that accepts it. */
 export async function isByPayersKey(
   { authorization, signature }: SignedAuthorization,
   settings: PaymentNetworkSettings,

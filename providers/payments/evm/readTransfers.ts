@@ -1,4 +1,4 @@
-/** The token's transfers to `payTo`, by their events, in ranges of blocks that nodes grant. */
+/** Reads the token's transfers to `payTo` from its events, in block ranges that nodes grant. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { type ChainNode, NodeRefused, NodeSilent } from '../nodes/chainNode.ts';
 import type { IncomingTransfer, TransferReader } from '../paymentNetwork.ts';
@@ -8,7 +8,7 @@ import { asTopic, TRANSFER_EVENT, USED_EVENT } from './token.ts';
 
 const MAX_BLOCKS_AT_ONCE = 2_000n;
 const MIN_BLOCKS_AT_ONCE = 10n;
-/** A node may be slower than a payer would wait for. */
+/** Longer than for a payment, because no payer waits. */
 const CALL_TIMEOUT_MS = 20_000;
 
 export function createEvmTransfers(settings: PaymentNetworkSettings): TransferReader {
@@ -42,7 +42,7 @@ async function* readTransfers(reader: EvmTransferReader, since: bigint): AsyncGe
   }
 }
 
-/** Of the node that is furthest behind: what it has not seen, it cannot agree to. */
+/** Head of the node that is furthest behind: it cannot confirm later blocks. */
 async function headOf({ chain, signal }: EvmTransferReader): Promise<bigint> {
   const read = async (node: ChainNode) => Number((await readBlock(node, 'latest')).number);
   const { all } = await chain.readings(read, signal);
@@ -54,7 +54,7 @@ async function timeOf({ chain, signal }: EvmTransferReader, number: bigint): Pro
   return BigInt(await chain.agreed(read, signal));
 }
 
-/** The first block that is not older, found by halves; behind `last` when there is none. */
+/** First block at or after `since`, by binary search; `last` + 1 if there is none. */
 async function firstBlockSince(reader: EvmTransferReader, since: bigint, last: bigint): Promise<bigint> {
   let low = 0n;
   let high = last + 1n;
@@ -86,7 +86,7 @@ async function transfersIn(
   return await chain.agreed(read, signal);
 }
 
-/** The token says in the event just before a transfer which authorization it is by. */
+/** The event just before a transfer names its authorization. */
 async function transferOf(
   node: ChainNode,
   log: Log,

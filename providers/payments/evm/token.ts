@@ -1,9 +1,9 @@
-/** The token's side of a payment: EIP-3009 as USDC 2.2 has it, in both forms of the signature. */
+/** Calls and events of the token: EIP-3009 as in USDC 2.2, with both forms of the signature. */
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi, parseSignature, toEventSelector } from 'viem';
 import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
 import { bytes } from './chain.ts';
 
-/** The fields that the payer signed; addresses in lower case, numbers decimal. */
+/** Signed fields; addresses in lower case, numbers decimal. */
 export interface Authorization {
   from: Hex;
   to: Hex;
@@ -35,7 +35,7 @@ export const TRANSFER_EVENT = toEventSelector('Transfer(address,address,uint256)
 export const USED_EVENT = toEventSelector('AuthorizationUsed(address,bytes32)');
 export const CANCELED_EVENT = toEventSelector('AuthorizationCanceled(address,bytes32)');
 
-/** An address as events carry it. */
+/** Encodes an address as an event topic. */
 export function asTopic(address: string): string {
   return `0x${address.slice(2).padStart(64, '0')}`;
 }
@@ -51,7 +51,7 @@ export const TRANSFER_TYPES = {
   ],
 } as const;
 
-/** The call that moves the money. `byContract`: the payer is a contract, whose signature only itself can read. */
+/** Encodes the transfer call. `byContract`: the payer is a contract, which alone can check its signature. */
 export function transferCall({ authorization, signature }: SignedAuthorization, byContract: boolean): Hex {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   const terms = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce] as const;

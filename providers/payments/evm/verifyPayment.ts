@@ -1,4 +1,4 @@
-/** Asks the nodes whether a payment could be settled now: nonce unused, money there, and the transfer itself passes. */
+/** Checks with the nodes whether a payment can be settled now: nonce unused, funds present, transfer passes. */
 import { type Hex, toHex } from 'viem';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
@@ -8,7 +8,7 @@ import { pricedNow, readFees } from './fees.ts';
 import { isByPayersKey } from './readPayment.ts';
 import { balanceOf, isAuthorizationUsed, type SignedAuthorization, transferCall } from './token.ts';
 
-/** USDC takes some 90,000; a wallet contract that reads its own signature may take a few times as much. */
+/** USDC needs about 90,000; a contract wallet that checks its signature may need a few times as much. */
 export const MAX_TRANSFER_GAS = 600_000n;
 
 type EvmPaymentVerdict = 'good' | 'used' | 'poor' | 'reverted';
@@ -23,14 +23,14 @@ export function signedOf(payment: SignedPayment): SignedAuthorization {
   return payment.payload as unknown as SignedAuthorization;
 }
 
-/** Throws PaymentRefused, ChainUnavailable. `details.reason` says which of the three it was. */
 export interface EvmVerifier {
   chain: Chain;
   settings: PaymentNetworkSettings;
-  /** Who hands it in; undefined where a facilitator does, whose address is not known. */
+  /** Account that submits the payment; undefined: a facilitator does, whose address is unknown. */
   feePayer: Hex | undefined;
 }
 
+/** Throws PaymentRefused, ChainUnavailable. `details.reason` is the verdict. */
 export async function verifyPayment(
   { chain, settings, feePayer }: EvmVerifier,
   payment: SignedPayment,
@@ -66,7 +66,7 @@ async function examine(
   return passes ? 'good' : 'reverted';
 }
 
-/** Tried out as it will be sent: a payer that is a contract can see the sender and the price of the gas. */
+/** Simulates with the final sender and gas price, which a contract payer can see. */
 async function passesNow(
   node: ChainNode,
   { to, data, feePayer }: { to: Hex; data: Hex; feePayer: Hex | undefined },

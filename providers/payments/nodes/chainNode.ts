@@ -1,12 +1,12 @@
-/** One JSON-RPC node of a chain. What it says is believed only after it has shown to be on the right chain. */
+/** One JSON-RPC node of a chain. It is trusted only after it proved to be on the right chain. */
 import { z } from 'zod';
 import { createServiceHttp, type ServiceHttp } from '../../../infra/http/serviceHttp.ts';
 import { parseJson } from '../../shared/textFailures.ts';
 
-/** No usable answer: silent, another chain, a fault of its own. */
+/** No usable reply: no response, another chain, or a fault of the node. */
 export class NodeSilent extends Error {}
 
-/** A JSON-RPC error in the node's words: never for a client. */
+/** A JSON-RPC error. The node's message must not reach clients. */
 export class NodeRefused extends NodeSilent {
   readonly code: number;
   readonly data: unknown;
@@ -19,7 +19,7 @@ export class NodeRefused extends NodeSilent {
 }
 
 export interface ChainNode {
-  /** The `result` as it came. Throws NodeRefused, NodeSilent. */
+  /** Returns the raw `result`. Throws NodeRefused, NodeSilent. */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
 }
 
@@ -28,18 +28,18 @@ export interface NodeSettings {
   network: string;
   url: string;
   allowPrivateNetwork: boolean;
-  /** Of one call, head and body. */
+  /** Time limit of one call, head and body. */
   callTimeoutMs?: number | undefined;
-  /** What an error of the node is in the words of its family. */
+  /** Converts an error of the node to one of its family. */
   refine?: ((refused: NodeRefused) => Error) | undefined;
-  /** What the node must show before it is believed, above all its chain; throws NodeSilent. */
+  /** Checks the node before it is trusted, above all its chain; throws NodeSilent. */
   prove(node: ChainNode): Promise<void>;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
 const CONNECT_MS = 3_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** An address can change what stands behind it. */
+/** Repeated regularly, because another node may answer at the address later. */
 const PROVEN_MS = 60_000;
 const MAX_WORDS_LENGTH = 300;
 
@@ -51,7 +51,7 @@ const reply = z.object({
 });
 
 export interface ProvenNode {
-  /** A proven node whose calls end with `signal`. Throws NodeSilent. */
+  /** Returns a proven node whose calls abort with `signal`. Throws NodeSilent. */
   open(signal: AbortSignal): Promise<ChainNode>;
   close(): Promise<void>;
 }
@@ -121,7 +121,7 @@ function resultOf(text: Buffer, id: number): unknown {
   return result;
 }
 
-/** Throws NodeSilent for an answer of another shape. */
+/** Throws NodeSilent for a result of another shape. */
 export function checkAnswer<Shape extends z.ZodType>(shape: Shape, answer: unknown): z.output<Shape> {
   const parsed = shape.safeParse(answer);
   if (!parsed.success) throw new NodeSilent('an answer of another shape', { cause: parsed.error });

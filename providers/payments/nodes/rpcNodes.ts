@@ -1,27 +1,26 @@
 /**
- * The nodes of a chain as one voice. Each node reads for itself, from its first block to its last; a reading counts when
- * more than half of the configured nodes have it word for word. One node alone is believed when it is the only one.
+ * Combines the nodes of a chain. Each node is read independently, from first block to last. A reading counts if more
+ * than half of the configured nodes return it identically. A single configured node is enough alone.
  */
 import { ChainUnavailable, type PaymentLookup, type SignedPayment } from '../paymentNetwork.ts';
 import { type ChainNode, createChainNode, type NodeSettings, type ProvenNode } from './chainNode.ts';
 
 export interface Readings<T> {
-  /** What more than half of all nodes read; undefined where they differ. */
+  /** Reading of more than half of the nodes; undefined if they differ. */
   agreed: { value: T } | undefined;
-  /** Of the nodes that had answered by then: at least more than half. */
+  /** Readings of the nodes that had answered by then: at least more than half. */
   all: readonly T[];
 }
 
 export interface RpcNodes {
-  /** How many are configured. */
   readonly nodeCount: number;
-  /** `read` must give plain JSON. Throws ChainUnavailable when half of the nodes or more are silent. */
+  /** `read` must return plain JSON. Throws ChainUnavailable if half of the nodes or more do not answer. */
   readings<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<Readings<T>>;
-  /** The same where differing readings say nothing either. */
+  /** Returns the agreed reading. Also throws ChainUnavailable if the nodes disagree. */
   agreed<T>(read: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T>;
   /**
-   * For what is told to all of them, and where any answer helps: those of the nodes that answer soon after the first one.
-   * `act` must not throw but where it was silence. Throws for `signal` only.
+   * Runs `act` at all nodes and returns the results that arrive soon after the first. `act` may throw only if its node
+   * did not answer. Throws only the reason of `signal`.
    */
   each<T>(act: (node: ChainNode) => Promise<T>, signal: AbortSignal): Promise<T[]>;
   close(): Promise<void>;
@@ -31,9 +30,9 @@ export interface NodesSettings extends Omit<NodeSettings, 'url'> {
   urls: readonly string[];
 }
 
-/** For what all nodes are asked at once; a reading is some calls. */
+/** Time limit of one reading, which takes several calls. */
 const READING_TIMEOUT_MS = 30_000;
-/** How long the slower nodes are waited for once one has answered. */
+/** Wait for slower nodes after the first result. */
 const GRACE_MS = 300;
 
 export function createRpcNodes({ urls, ...common }: NodesSettings): RpcNodes {
@@ -58,7 +57,7 @@ function inTime(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(READING_TIMEOUT_MS)]);
 }
 
-/** Ends as soon as enough nodes agree: a slow one costs no time. */
+/** Resolves as soon as enough nodes agree, so that a slow node costs no time. */
 async function readAll<T>(
   nodes: readonly ProvenNode[],
   read: (node: ChainNode) => Promise<T>,
@@ -120,14 +119,14 @@ async function firstOnes<T>(
   return [...answers];
 }
 
-/** State of a payment at one node; `Place` is its position, so that nodes on two sides of a fork do not agree. */
+/** State of a payment at one node. `Place` is its position, so that nodes on two sides of a fork disagree. */
 export type Sighting<Place> =
   | { state: 'absent'; gone: boolean; dropped?: true; stuck?: true }
   | ({ state: 'pending' | 'final' | 'wrong'; transaction: string } & Place);
 
 /**
- * What is believed of it: only what the nodes agree on says that it is final, wrong or gone; one that saw it while they do
- * not makes it pending. `reason`: why it is wrong where it is.
+ * Combines the nodes' sightings. Final, wrong and gone need agreement; without it a payment seen by one node is
+ * pending. `reason`: reported with `wrong`.
  */
 export function combineSightings<Place>(
   { agreed, all }: Readings<Sighting<Place>>,

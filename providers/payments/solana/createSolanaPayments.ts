@@ -1,4 +1,4 @@
-/** Payments in an SPL token (USDC) on Solana: the payer signs a transfer, somebody else signs for the fee and hands it in. */
+/** Payments in an SPL token (USDC) on Solana: the payer signs a transfer, another party pays the fee and submits. */
 import { isAddress, isSignature } from '@solana/kit';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { SOLANA_MAINNET } from '../../../domain/wallets.ts';
@@ -17,13 +17,13 @@ import { readPayment, transactionOf } from './readPayment.ts';
 import { verifyPayment } from './verifyPayment.ts';
 
 export interface SolanaTools {
-  /** The value of an environment variable; undefined when unset or empty. */
+  /** Value of an environment variable; undefined if unset or empty. */
   secret(name: string): string | undefined;
-  /** Of one call to a node. */
+  /** Time limit of one call to a node. */
   callTimeoutMs?: number;
 }
 
-/** As version 1 of x402 called them. */
+/** Names of version 1 of x402. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   [SOLANA_MAINNET]: ['solana'],
   'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': ['solana-devnet'],
@@ -33,7 +33,7 @@ const DECIMALS = 6;
 const OFFER_SECONDS = 300;
 const REFERENCE_CHARACTERS = 32;
 
-/** Throws when an address or the key that pays the fees is none: configuration checks have said so before. */
+/** Throws if an address or the fee key is invalid; configuration checks report that earlier. */
 export function createSolanaPayments(settings: PaymentNetworkSettings, tools: SolanaTools): PaymentNetwork {
   const { network, assetName, assetVersion, asset, payTo } = settings;
   if (!isAddress(asset) || !isAddress(payTo)) throw new Error(`${network}: asset or payTo is no address`);
@@ -102,12 +102,12 @@ function feeKeyOf({ feePayerKeyEnv, payTo }: PaymentNetworkSettings, { secret }:
   const text = feePayerKeyEnv === undefined ? undefined : secret(feePayerKeyEnv);
   const key = text === undefined ? undefined : readFeeKey(text);
   if (key === undefined) throw new Error(`${feePayerKeyEnv ?? 'feePayerKeyEnv'} holds no private key`);
-  // The fee payer may not be part of a payment, so that nobody can make it sign away what it owns.
+  // The fee payer must not take part in a payment, or it could be made to sign away its own funds.
   if (key.address === payTo) throw new Error(`${feePayerKeyEnv} is the key of payTo: fees need a key of their own`);
   return key;
 }
 
-/** The right chain by its first block, and a token that is a dollar: other decimals would make a cent of five dollars. */
+/** Checks the chain by its first block, and the token's decimals, which decide the value of every payment. */
 export async function requireChain(
   node: ChainNode,
   { network, asset }: Pick<PaymentNetworkSettings, 'network' | 'asset'>,

@@ -1,4 +1,4 @@
-/** A payment's transaction: from base64 to the accounts and instructions that its payer signed. */
+/** Decodes a payment's transaction from base64 to the accounts and instructions that its payer signed. */
 import { createHash } from 'node:crypto';
 import {
   getBase58Encoder,
@@ -15,28 +15,27 @@ export interface Instruction {
 }
 
 export interface PaymentTransaction {
-  /** What is signed, and what the network lets happen only once. */
+  /** Signed bytes, which the network executes only once. */
   messageBytes: Uint8Array;
-  /** SHA-256 of it, in hex. */
+  /** SHA-256 of `messageBytes` in hex. */
   digest: string;
   feePayer: string;
-  /** The other signer. */
+  /** The second signer. */
   payer: string;
-  /** Of the fee payer; zeros while it has not signed. */
+  /** Zeros until the fee payer signs. */
   feePayerSignature: Uint8Array;
   payerSignature: Uint8Array;
   blockhash: string;
-  /** Addresses in the message's order. */
   accounts: readonly string[];
   instructions: readonly Instruction[];
 }
 
-/** What fits into one packet of the network, and its base64. */
+/** Limit of one network packet, and its length in base64. */
 const MAX_TRANSACTION_BYTES = 1_232;
 const MAX_TEXT_LENGTH = 1_644;
 const SIGNATURE_BYTES = 64;
 const SIGNERS = 2;
-/** The count, below 128 one byte, and the signatures. */
+/** After the count (one byte below 128) and the signatures. */
 const MESSAGE_AT = 1 + SIGNERS * SIGNATURE_BYTES;
 const VERSION_0 = 0x80;
 
@@ -54,7 +53,7 @@ export function decodeTransaction(text: unknown): PaymentTransaction {
   throw new PaymentRefused('INVALID_PAYMENT', decoded, { field: 'payload.transaction' });
 }
 
-/** The words say why it is none. */
+/** A string is the reason why the transaction is invalid. */
 export function decodeWire(wire: Uint8Array): PaymentTransaction | string {
   if (wire[0] !== SIGNERS) return 'the transaction must have two signers: the fee payer and the payer';
   const messageBytes = wire.slice(MESSAGE_AT);
@@ -80,7 +79,7 @@ export function decodeWire(wire: Uint8Array): PaymentTransaction | string {
   };
 }
 
-/** What is handed in: both signatures and the message. */
+/** Encodes the transaction for submission: both signatures and the message. */
 export function toWire(transaction: PaymentTransaction, feePayerSignature: Uint8Array): Uint8Array {
   const { payerSignature, messageBytes } = transaction;
   return Buffer.concat([new Uint8Array([SIGNERS]), feePayerSignature, payerSignature, messageBytes]);
@@ -93,13 +92,13 @@ export function addressBytes(address: string): Uint8Array {
 interface DecodedMessage {
   signers: number;
   accounts: readonly string[];
-  /** Undefined: one of them points outside the accounts. */
+  /** Undefined: an instruction names an account outside the list. */
   instructions: readonly Instruction[] | undefined;
   blockhash: string;
   hasLookups: boolean;
 }
 
-/** Undefined unless the bytes are the one encoding of what they say: the network refuses longer counts and bytes behind. */
+/** Undefined unless the encoding is canonical: the network refuses longer counts and trailing bytes. */
 function decodeMessage(bytes: Uint8Array): DecodedMessage | undefined {
   try {
     const message = decodeVersion0(bytes);

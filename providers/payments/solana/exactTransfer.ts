@@ -1,8 +1,8 @@
 /**
- * The instruction list of the exact scheme on Solana (x402 `scheme_exact_svm.md`, "Facilitator Verification Rules (MUST)"),
- * stricter where it leaves room: the source is the payer's own associated account, the priority fee has a limit as a whole,
- * every instruction has its one length, and a payment whose fee this service pays has no checks by Lighthouse: they can
- * hold while it is tried out and fail a slot later, which costs the fee and moves nothing.
+ * Checks the instruction list of the exact scheme on Solana (x402 `scheme_exact_svm.md`, "Facilitator Verification
+ * Rules (MUST)"). Stricter where it leaves room: the source is the payer's associated account, the total priority fee
+ * is limited, and instructions have one fixed length. If this service pays the fee, Lighthouse checks are refused. They
+ * can pass in simulation and fail a slot later, which costs the fee and moves nothing.
  */
 import { type PaymentRefusalCode, PaymentRefused } from '../paymentNetwork.ts';
 import type { Instruction, PaymentTransaction } from './decodeTransaction.ts';
@@ -18,12 +18,12 @@ import {
 export interface TransferTerms {
   mint: string;
   decimals: number;
-  /** The owner of the account that is paid into. */
+  /** Owner of the receiving account. */
   payTo: string;
 }
 
 export interface PaymentTerms extends TransferTerms {
-  /** This service pays the fee, not a facilitator. */
+  /** Whether this service pays the fee, not a facilitator. */
   isOwnFee: boolean;
 }
 
@@ -44,13 +44,13 @@ const SET_UNIT_LIMIT = 2;
 const SET_UNIT_PRICE = 3;
 const TRANSFER_CHECKED = 12;
 
-/** Micro-lamports for a unit: half a lamport. */
+/** Micro-lamports per unit: half a lamport. */
 const MAX_UNIT_PRICE = 500_000n;
-/** A transfer with two wallet checks and a memo takes below 100,000. With the price: at most 0.0001 SOL. */
+/** A transfer with two wallet checks and a memo needs under 100,000. The highest fee is 0.0001 SOL. */
 const MAX_UNITS = 200_000;
 const MAX_MEMO_BYTES = 256;
 
-/** Throws PaymentRefused. `transaction.feePayer` must be known to be one that pays fees for us. */
+/** Throws PaymentRefused. `transaction.feePayer` must be a known fee payer. */
 export async function readTransfer(transaction: PaymentTransaction, terms: PaymentTerms): Promise<Transfer> {
   const { instructions, feePayer } = transaction;
   if (instructions.length < MIN_INSTRUCTIONS || instructions.length > MAX_INSTRUCTIONS) {
@@ -94,7 +94,7 @@ function budgetData(
   return given.data.length === size && given.data[0] === kind ? Buffer.from(given.data) : undefined;
 }
 
-/** The transfer alone, of a payment that was taken under the rules of its time. Throws PaymentRefused. */
+/** Reads the transfer only, for a payment that was accepted under earlier rules. Throws PaymentRefused. */
 export async function transferIn(transaction: PaymentTransaction, terms: TransferTerms): Promise<Transfer> {
   return await readTransferChecked(transaction.instructions[MIN_INSTRUCTIONS - 1], transaction, terms);
 }
@@ -103,14 +103,14 @@ const LAMPORTS_PER_SIGNATURE = 5_000n;
 const SIGNATURES = 2n;
 const MICRO = 1_000_000n;
 
-/** The fee in lamports, which is paid also where the transaction fails. Of a transaction that keeps the rules above. */
+/** Fee in lamports, charged also if the transaction fails. The transaction must keep the rules above. */
 export function feeOf({ instructions: [limit, price] }: PaymentTransaction): bigint {
   const units = budgetData(limit, { kind: SET_UNIT_LIMIT, size: 5 })?.readUInt32LE(1) ?? 0;
   const microLamports = budgetData(price, { kind: SET_UNIT_PRICE, size: 9 })?.readBigUInt64LE(1) ?? 0n;
   return SIGNATURES * LAMPORTS_PER_SIGNATURE + (BigInt(units) * microLamports + MICRO - 1n) / MICRO;
 }
 
-/** What wallets add: checks for their owner, and a memo that makes each payment another one. */
+/** Allows additions of wallets: checks for their owner, and a memo that makes each payment unique. */
 function mustBeHarmless(
   { program, data }: Instruction,
   index: number,
@@ -166,7 +166,6 @@ async function readTransferChecked(
   return { program, payer, source, destination, amount: data.readBigUInt64LE(1) };
 }
 
-/** Refuses the payment for its transaction. */
 export function refuseTransaction(code: PaymentRefusalCode, message: string): never {
   throw new PaymentRefused(code, message, { field: 'payload.transaction' });
 }

@@ -1,4 +1,4 @@
-/** The key with which this service pays the fees of transactions, and Ed25519 as Solana wants it. */
+/** The key that pays transaction fees, and Ed25519 by Solana's rules. */
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { getBase58Decoder, getBase58Encoder } from '@solana/kit';
 import { isStrictEd25519 } from '../../../domain/ed25519.ts';
@@ -6,17 +6,17 @@ import { isStrictEd25519 } from '../../../domain/ed25519.ts';
 export interface FeeKey {
   /** Base58. */
   address: string;
-  /** Always the same for the same message: a transaction's name is known before it is handed in. */
+  /** Deterministic, so a transaction's id is known before it is submitted. */
   sign(message: Uint8Array): Uint8Array;
 }
 
 const SEED_BYTES = 32;
 const KEY_PAIR_BYTES = 64;
-/** What stands before a raw key in DER (RFC 8410). */
+/** DER prefix of a raw key (RFC 8410). */
 const PRIVATE_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Undefined unless the text is a key pair: 64 bytes in base58, or as the JSON array that Solana's tools keep in files. */
+/** Undefined unless the text is a key pair: 64 bytes in base58, or the JSON array in files of Solana's tools. */
 export function readFeeKey(text: string): FeeKey | undefined {
   const pair = keyPairBytes(text.trim());
   if (pair === undefined) return undefined;
@@ -24,7 +24,7 @@ export function readFeeKey(text: string): FeeKey | undefined {
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const derived = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
   const publicKey = derived.subarray(PUBLIC_HEAD.length);
-  // A file put together from two keys would sign what nobody takes.
+  // Mismatched halves would make signatures that no node accepts.
   if (!publicKey.equals(pair.subarray(SEED_BYTES))) return undefined;
   return {
     address: getBase58Decoder().decode(publicKey),
@@ -46,7 +46,7 @@ function numbersOf(value: unknown): number[] | undefined {
   return Array.isArray(value) && value.every(isByte) ? value : undefined;
 }
 
-/** By the rules of the network's own validators, who take no key of small order and no second spelling. */
+/** Checks a signature like the network's validators: no keys of small order, canonical encodings only. */
 export function isSignedBy(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   if (!isStrictEd25519(publicKey, signature)) return false;
   try {

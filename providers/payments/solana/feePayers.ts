@@ -1,20 +1,20 @@
-/** Who pays the network's fees: this service with a key of its own, or the facilitator, which says with which ones. */
+/** Accounts that pay the network's fees: this service's own key, or the accounts that the facilitator names. */
 import { isAddress } from '@solana/kit';
 import { z } from 'zod';
 import type { Facilitator } from '../facilitator.ts';
 import { ChainUnavailable } from '../paymentNetwork.ts';
 
 export interface FeePayers {
-  /** The one that is offered. Throws ChainUnavailable while the facilitator has not said. */
+  /** Fee payer named in offers. Throws ChainUnavailable until the facilitator has named one. */
   offered(): Promise<string>;
-  /** Whether it may be the fee payer of a payment. Throws ChainUnavailable. */
+  /** Whether an account may be the fee payer of a payment. Throws ChainUnavailable. */
   has(address: string): Promise<boolean>;
 }
 
 const FRESH_MS = 5 * 60_000;
-/** A facilitator that is down for a while has still the keys that it had. */
+/** A facilitator that is down for a while keeps its keys. */
 const USABLE_MS = 24 * 3_600_000;
-/** Between two questions that failed. */
+/** Minimum pause between requests to the facilitator. */
 const PAUSE_MS = 2_000;
 const MAX_KINDS = 1_000;
 const MAX_SIGNERS = 100;
@@ -38,7 +38,7 @@ interface KnownFeePayers {
   atMs: number;
 }
 
-/** `networks`: the spellings under which it may list this network. */
+/** `networks`: names under which the facilitator may list this network. */
 export function facilitatorFeePayers(facilitator: Facilitator, networks: readonly string[]): FeePayers {
   let known: KnownFeePayers | undefined;
   let askedMs = 0;
@@ -55,7 +55,7 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
         asking = undefined;
       });
     }
-    // What was known a moment ago will do: nobody waits for the next word but the first ones.
+    // Only the first callers wait; later ones use the cached answer during a refresh.
     if (known === undefined) await asking;
     if (known === undefined || Date.now() - known.atMs > USABLE_MS) {
       throw new ChainUnavailable('the facilitator does not say who pays the fees');

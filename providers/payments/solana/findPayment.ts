@@ -1,6 +1,7 @@
 /**
- * What became of a payment, by the chain alone: whether its message is in a block, under whatever signature of the fee
- * payer, and whether it moved what was signed. Each node reads all of it for itself; see nodes/ for when they are believed.
+ * Finds the outcome of a payment on the chain alone. Its message may be in a block under any signature of the fee
+ * payer; the transaction must have moved the signed amount. Each node is read independently; see nodes/rpcNodes.ts for
+ * the quorum.
  */
 import { isSignature } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -28,15 +29,15 @@ export interface SolanaPaymentFinder {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   decimals: number;
-  /** Undefined where a facilitator signs, with a signature that nobody knows beforehand. */
+  /** Undefined if a facilitator signs, whose signature is unknown beforehand. */
   key: FeeKey | undefined;
 }
 
-/** From here on a block counts as one that is never taken back, if the network says so too. */
+/** Confirmations from which a block must also be `finalized`. */
 const ROOTED_SLOTS = 32;
-/** The clock of the chain against ours, and the time from our reading to the block that a reader sees. */
+/** Tolerance for clock differences, and for the time from reading the payment to the block that a node reads. */
 const CLOCK_SLACK_S = 60;
-/** A blockhash lives some minutes at the very most: nothing of a payment is older, when it was good as it was read. */
+/** A blockhash is valid for some minutes at most, so a payment valid when read cannot be on the chain earlier. */
 const SECONDS_BEFORE = 900;
 const PAGE = 100;
 const MAX_PAGES = 10;
@@ -51,7 +52,7 @@ export async function findPayment(
   const signed = transactionOf(payment);
   const own = key === undefined ? undefined : ownSignature(signed, key);
   const hint = transaction !== undefined && isSignature(transaction) ? transaction : undefined;
-  // Of the payment: the configuration may name others by now.
+  // From the payment: the configuration may have changed.
   const { asset: mint, payTo } = payment;
   const { confirmations } = settings;
   const sought: PaymentQuery = {
@@ -69,13 +70,13 @@ interface PaymentQuery {
   signed: PaymentTransaction;
   transfer: Transfer;
   confirmations: number;
-  /** Signatures to look under. */
+  /** Signatures to look up. */
   named: readonly string[];
-  /** Whether it can only be under one of those. */
+  /** Whether `named` is complete. */
   isNamed: boolean;
 }
 
-/** Whether the time is over is asked first: what is not there afterwards did not come before. */
+/** Expiry is read first: if the payment is absent afterwards, it did not come before the expiry. */
 async function readFrom(node: ChainNode, sought: PaymentQuery): Promise<SolanaSighting> {
   const isOver = await isTimeOver(node, sought);
   for (const signature of sought.named) {
@@ -87,7 +88,7 @@ async function readFrom(node: ChainNode, sought: PaymentQuery): Promise<SolanaSi
   return reading ?? { state: 'absent', gone: isOver && isWhole };
 }
 
-/** Undefined: there is no such transaction, or it is another message. */
+/** Undefined: no such transaction, or one with another message. */
 async function readUnder(
   node: ChainNode,
   sought: PaymentQuery,
@@ -105,7 +106,7 @@ function isOurs({ transaction: [text] }: ChainTransaction, { signed }: PaymentQu
   return typeof decoded !== 'string' && decoded.digest === signed.digest;
 }
 
-/** The head is asked for after the transaction was seen, and the transaction once more after that. */
+/** The head is read after the transaction was seen, and the transaction once more after that. */
 async function isDeep(
   node: ChainNode,
   { confirmations }: PaymentQuery,
@@ -116,7 +117,7 @@ async function isDeep(
   return (await readTransaction(node, transaction, commitment))?.slot === slot;
 }
 
-/** By the balances that the node noted before and after, of both ends. */
+/** Compares both ends' balances before and after, as the node recorded them. */
 function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, payment }: PaymentQuery): boolean {
   if (meta.err !== null) return false;
   const change = (address: string, owner: string) => {
@@ -136,8 +137,8 @@ function movedWhatWasSigned({ meta }: ChainTransaction, { signed, transfer, paym
 }
 
 /**
- * A final block that was made well after we read the payment knows its blockhash, if there ever was one, unless it is too
- * old: then it is too old for every block to come. In case our own clock is slow the tip must not know it either.
+ * A final block made well after the payment was read knows its blockhash, unless that never existed or is too old. Too
+ * old now means too old for all later blocks. The tip is checked too, in case the local clock is slow.
  */
 async function isTimeOver(node: ChainNode, { payment, signed }: PaymentQuery): Promise<boolean> {
   if (payment.readAt === undefined) return false;
@@ -150,11 +151,11 @@ async function isTimeOver(node: ChainNode, { payment, signed }: PaymentQuery): P
 
 interface Search {
   reading: SolanaSighting | undefined;
-  /** Whether all was looked at that it could have been. */
+  /** Whether the search covered all possible transactions. */
   isWhole: boolean;
 }
 
-/** Through what the payer's token account has been part of, back to before the payment can have come. */
+/** Searches the transactions of the payer's token account, back to before the payment could arrive. */
 async function search(node: ChainNode, sought: PaymentQuery): Promise<Search> {
   const since = Number(sought.payment.readAt ?? 0) - SECONDS_BEFORE;
   let before: string | undefined;

@@ -1,18 +1,18 @@
-/** What stands in the accounts of the token programs (SPL Token, and Token-2022 with its extensions behind). */
+/** Decodes accounts of the token programs: SPL Token, and Token-2022 with appended extensions. */
 import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
 
 const MINT_BYTES = 82;
 const TOKEN_ACCOUNT_BYTES = 165;
-/** In Token-2022 a mint with extensions is filled up to the size of an account, then says what it is. */
+/** A Token-2022 mint with extensions is padded to the size of a token account, followed by its kind. */
 const KIND_AT = TOKEN_ACCOUNT_BYTES;
 const EXTENSIONS_AT = KIND_AT + 1;
 const MINT_KIND = 1;
 const EXTENSION_HEAD_BYTES = 4;
 
-/** Those that change nothing about a transfer: close authority, pointers to and the text of metadata and groups. */
+/** Extensions that do not affect transfers: close authority, pointers to metadata and groups, and their content. */
 const HARMLESS_EXTENSIONS = new Set([3, 18, 19, 20, 21, 22, 23]);
 
-/** A token whose transfers move what they say, to whom they say: no fees, no hooks, nobody who may take it back. */
+/** Whether transfers move the stated amount to the recipient: no fees, no hooks, no authority to take it back. */
 export function isPlainMint(data: Buffer, decimals: number): boolean {
   if (data.length < MINT_BYTES) return false;
   const mint = getMintDecoder().decode(data.subarray(0, MINT_BYTES));

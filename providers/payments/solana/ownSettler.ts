@@ -1,4 +1,4 @@
-/** Settles with a key of this service: signs as the fee payer and hands the transaction in. */
+/** Settles with a key of this service: signs as the fee payer and submits the transaction. */
 import { getBase58Decoder } from '@solana/kit';
 import { type ChainNode, NodeRefused } from '../nodes/chainNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
@@ -9,7 +9,7 @@ import type { FeeKey } from './feeKey.ts';
 import { isSignatureKnown } from './readNode.ts';
 import { transactionOf } from './readPayment.ts';
 
-/** The name under which the network knows a payment of which `key` is the fee payer; undefined where it is not. */
+/** Id of the transaction on the network, if `key` is its fee payer; otherwise undefined. */
 export function ownSignature(transaction: PaymentTransaction, key: FeeKey): string | undefined {
   if (transaction.feePayer !== key.address) return undefined;
   return getBase58Decoder().decode(key.sign(transaction.messageBytes));
@@ -23,8 +23,8 @@ export function createOwnSettler({ nodes, key }: { nodes: RpcNodes; key: FeeKey 
 }
 
 /**
- * Every node is told, and may be told again: it is one and the same transaction, which the network executes once. A node
- * that refuses has tried it out and passed it on to nobody.
+ * Sends to every node, and may repeat: the network executes the same transaction once. A node that refuses has
+ * simulated the transaction and forwarded nothing.
  */
 async function settle(
   { nodes, key, approveFee = async () => true }: { nodes: RpcNodes; key: FeeKey } & SettleTerms,
@@ -60,7 +60,7 @@ async function send(node: ChainNode, wire: string, transaction: string): Promise
   } catch (error) {
     const words = error instanceof Error ? error.message : '';
     if (!(error instanceof NodeRefused)) return { kind: 'unclear', words };
-    // Refused since it is there already, or was handed in before and is over by now.
+    // The transaction may be on the chain already, or was submitted before and has expired.
     const known = await isSignatureKnown(node, transaction).catch(() => undefined);
     if (known === undefined) return { kind: 'unclear', words };
     return { kind: known ? 'taken' : 'refused', words };

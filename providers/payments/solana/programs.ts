@@ -1,4 +1,4 @@
-/** Addresses of programs, the same on every Solana network. */
+/** Program addresses, the same on every Solana network. */
 import type { Address } from '@solana/kit';
 import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 
@@ -10,7 +10,7 @@ export const LIGHTHOUSE_PROGRAM = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95' 
 export const TOKEN_PROGRAM = TOKEN_PROGRAM_ADDRESS;
 export const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 
-/** The one account of an owner for a mint that everybody can derive. */
+/** The associated token account: the derivable account of an owner for a mint. */
 export async function tokenAccountOf(owner: string, mint: string, program: string): Promise<string> {
   const [address] = await findAssociatedTokenPda({
     owner: owner as Address,

@@ -1,4 +1,4 @@
-/** Answers of Solana's nodes, checked in shape. */
+/** Reads replies of Solana nodes and checks their shape. */
 import { z } from 'zod';
 import { type ChainNode, checkAnswer } from '../nodes/chainNode.ts';
 
@@ -43,7 +43,7 @@ export async function readSlot(node: ChainNode, commitment: Commitment): Promise
   return checkAnswer(slot, await node.call('getSlot', [{ commitment }]));
 }
 
-/** Unix seconds; undefined where the node does not know. */
+/** Unix seconds; undefined if the node does not know the time. */
 export async function readBlockTime(node: ChainNode, at: number): Promise<number | undefined> {
   return checkAnswer(z.number().nullable(), await node.call('getBlockTime', [at])) ?? undefined;
 }
@@ -52,7 +52,7 @@ export async function isBlockhashValid(node: ChainNode, blockhash: string, commi
   return checkAnswer(latest, await node.call('isBlockhashValid', [blockhash, { commitment }])).value;
 }
 
-/** In the order of the addresses; undefined where there is no account. */
+/** In the order of the addresses; undefined for a missing account. */
 export async function readAccounts(
   node: ChainNode,
   addresses: readonly string[],
@@ -67,7 +67,7 @@ export async function readAccounts(
   );
 }
 
-/** Why it would fail; null when it would pass. */
+/** Reason why the transaction would fail; null if it would pass. */
 export async function simulateTransaction(node: ChainNode, wire: string): Promise<z.output<typeof fault>> {
   const options = {
     ...{ encoding: 'base64', commitment: 'confirmed' },
@@ -97,7 +97,7 @@ export async function readSignatures(
   return checkAnswer(signatures, await node.call('getSignaturesForAddress', [address, options]));
 }
 
-/** Whether the node knows it, in whatever block, also an old one. */
+/** Whether the node knows the signature, in any block, also an old one. */
 export async function isSignatureKnown(node: ChainNode, signature: string): Promise<boolean> {
   const answer = await node.call('getSignatureStatuses', [[signature], { searchTransactionHistory: true }]);
   const { value } = checkAnswer(z.object({ value: z.array(z.object({ slot }).nullable()).length(1) }), answer);

@@ -1,4 +1,4 @@
-/** What can be told of a Solana payment without asking a node: shape, instruction list, token, recipient, amount, signature. */
+/** Checks a Solana payment without a node: shape, instruction list, token, recipient, amount, signature. */
 import type { PaymentEnvelope } from '../../../domain/payments/envelope.ts';
 import { refuseAccepted } from '../../../domain/payments/matchOffer.ts';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
@@ -14,15 +14,15 @@ export interface SolanaPaymentReader {
   names: readonly string[];
   decimals: number;
   feePayers: FeePayers;
-  /** This service pays the fees, not a facilitator. */
+  /** Whether this service pays the fees, not a facilitator. */
   isOwnFee: boolean;
-  /** With this fee payer in `extra`. */
+  /** `feePayer` is placed in `extra`. */
   offer(amount: string, feePayer: string): PaymentRequirement;
 }
 
 const UNSIGNED = new Uint8Array(64);
 
-/** Throws PaymentRefused, and ChainUnavailable while the facilitator does not say who pays the fees. */
+/** Throws PaymentRefused, and ChainUnavailable until the facilitator has named its fee payers. */
 export async function readPayment(
   { settings, names, decimals, feePayers, isOwnFee, offer }: SolanaPaymentReader,
   envelope: PaymentEnvelope,
@@ -68,7 +68,6 @@ function mustBeSigned({ payer, payerSignature, messageBytes }: PaymentTransactio
   }
 }
 
-/** What `read` has made of it. */
 export function transactionOf({ payload }: SignedPayment): PaymentTransaction {
   return decodeTransaction(payload.transaction);
 }

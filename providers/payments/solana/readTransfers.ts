@@ -1,4 +1,4 @@
-/** What came into the token account of `payTo`, by the transactions that its address was part of. */
+/** Reads transfers into the token account of `payTo` from the transactions of its address. */
 import { isAddress } from '@solana/kit';
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import { type ChainNode, NodeSilent } from '../nodes/chainNode.ts';
@@ -47,7 +47,7 @@ async function* readTransfers(reader: SolanaTransferReader, sinceSeconds: number
   }
 }
 
-/** The associated account of `payTo` under the program of the token. */
+/** Associated account of `payTo` under the token's program. */
 async function accountOf({ nodes, settings, signal }: SolanaTransferReader): Promise<string> {
   const { asset, payTo } = settings;
   const read = async (node: ChainNode) => (await readAccounts(node, [asset]))[0]?.owner ?? '';
@@ -62,7 +62,7 @@ interface Signature {
   atSeconds: number;
 }
 
-/** Oldest first, of slots that every node has as final. A node may leave some out: the transactions are what they agree on. */
+/** Oldest first, final at every node. Nodes' lists may be incomplete: they must agree on each transaction only. */
 async function signaturesSince(
   { nodes, settings, signal }: SolanaTransferReader,
   account: string,
@@ -89,12 +89,12 @@ async function listSince(node: ChainNode, account: string, sinceSeconds: number)
   throw new NodeSilent(`more than ${MAX_PAGES * PAGE} transactions: choose a later time to begin with`);
 }
 
-/** Slots that stand on top of a final one at least. */
+/** Minimum number of slots on top of a final one. */
 const CONFIRMED_BY_FINALITY = 32;
 
 type MovedAmount = Pick<IncomingTransfer, 'network' | 'asset' | 'amount' | 'payment'>;
 
-/** Undefined: nothing came in. */
+/** Undefined: no incoming amount. */
 async function transferOf(
   { network, asset, payTo }: PaymentNetworkSettings,
   account: string,

@@ -1,4 +1,4 @@
-/** Asks the nodes whether a payment could be settled now: its blockhash is good, the accounts are, and it passes. */
+/** Checks with the nodes whether a payment can be settled now: blockhash valid, accounts correct, simulation passes. */
 import type { PaymentNetworkSettings } from '../../../domain/payments/networkSettings.ts';
 import type { ChainNode } from '../nodes/chainNode.ts';
 import type { RpcNodes } from '../nodes/rpcNodes.ts';
@@ -24,11 +24,11 @@ export interface SolanaVerifier {
   nodes: RpcNodes;
   settings: PaymentNetworkSettings;
   decimals: number;
-  /** This service pays the fees, not a facilitator. */
+  /** Whether this service pays the fees, not a facilitator. */
   isOwnFee: boolean;
 }
 
-/** Throws PaymentRefused, ChainUnavailable. `details.reason` says which it was. */
+/** Throws PaymentRefused, ChainUnavailable. `details.reason` says which. */
 export async function verifyPayment(
   { nodes, settings, decimals, isOwnFee }: SolanaVerifier,
   payment: SignedPayment,
@@ -78,7 +78,7 @@ async function examineAccounts(
   const { program, payer, source, destination, amount } = transfer;
   const [token, from, to, wallet] = await readAccounts(node, [mint, source, destination, payer]);
   if (token?.owner !== program || !isPlainMint(token.data, decimals)) return 'token';
-  // A wallet that holds nothing but tokens has no account of its own.
+  // A wallet that holds only tokens has no account of its own.
   if (wallet !== undefined && wallet.owner !== SYSTEM_PROGRAM) return 'payer';
   if (from?.owner !== program) return 'poor';
   const theirs = readTokenAccount(from.data);
