@@ -1,4 +1,4 @@
-/** The chain nodes behind the JSON-RPC proxy; of the wiring functions it belongs to the third. */
+/** Opens the chain nodes behind the JSON-RPC proxy. */
 import { setMaxListeners } from 'node:events';
 import { hasHeavyCall, isHeavy } from '../../domain/rpc/methodCost.ts';
 import { RPC_NETWORKS, type RpcSettings } from '../../domain/rpc/networks.ts';
@@ -12,16 +12,16 @@ import { MAX_WHOLE_BYTES, type RpcOutcome, type RpcStream, type RpcTools, type R
 
 export interface RpcConfiguration {
   rpc: RpcSettings;
-  /** The value of an environment variable that an entry names; undefined when unset. */
+  /** Value of an environment variable that an entry names; undefined if unset. */
   secret(name: string): string | undefined;
 }
 
 const DEADLINE_MS = 30_000;
 const POLL_MS = 5_000;
-/** Of one batch, at once. */
+/** Concurrent heavy calls of one batch. */
 const MAX_HEAVY = 4;
 
-/** An endpoint whose key is missing is left out, and a network without endpoints with it. */
+/** Omits endpoints without their key, and networks without endpoints. */
 export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTools = {}): RpcUpstreams {
   const fleets = openFleets(configuration, tools);
   const { cache, observe = () => undefined, deadlineMs = DEADLINE_MS } = tools;
@@ -96,24 +96,24 @@ async function askSingle(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome |
   const first = await fleet.read({ ...work, heavy, streams: heavy });
   const [outcome] = first.outcomes;
   const isTooLarge = outcome?.kind === 'failed' && outcome.reason === 'too_large';
-  // The result of a light call is unexpectedly large.
+  // A light call had an unexpectedly large result.
   const answered = isTooLarge && !heavy ? await fleet.read({ ...work, streams: true }) : first;
   return answered.stream ?? answered.outcomes[0] ?? fleet.nobody();
 }
 
-/** What a node says of a transaction that it took: its hash, or what was wrong with it. */
+/** Limit of a reply to a write: a transaction hash, or an error. */
 const MAX_WRITTEN_BYTES = 256 * 1024;
 
 const LATE: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: false };
 
-/** Light calls go together, heavy ones alone beside them, what must not happen twice one after the other. */
+/** Sends light calls together, heavy ones separately, and writes one after another. */
 async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]> {
   const { calls } = work;
-  // All of it to one node, which then speaks of one state of the chain.
+  // One node for the whole batch, so that all answers show one state of the chain.
   const preferred = fleet.pick(new Set());
   const together = { ...work, preferred };
   if (!calls.some(({ isWrite }) => isWrite) && !hasHeavyCall(calls)) return (await fleet.read(together)).outcomes;
-  // Each part listens; they are at most as many as the calls.
+  // Each part adds a listener; there are at most as many parts as calls.
   setMaxListeners(0, work.signal);
   const outcomes: RpcOutcome[] = new Array(calls.length).fill(LATE);
   const indices = outcomes.map((_, index) => index);
@@ -128,7 +128,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   const store = (part: readonly number[], { outcomes: answered }: NodeAttempt) => {
     for (const [at, index] of part.entries()) {
       const outcome = answered[at] ?? fleet.nobody();
-      // A result keeps all of the answer that it is a part of.
+      // A result keeps the bytes of its whole reply in memory.
       if (outcome.kind === 'result' && !counted.has(outcome.json)) {
         counted.add(outcome.json);
         budget.leftBytes -= outcome.json.bytes.length;
@@ -139,7 +139,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   await Promise.all([
     light.length === 0 ? undefined : fleet.read(partOf(light)).then((answered) => store(light, answered)),
     inTurn(indices.filter(isWrite), 1, async (index) => {
-      // What it did is told whatever the others answer.
+      // A write's outcome is reported whatever the others return.
       outcomes[index] = await fleet.write({ ...partOf([index]), maxBytes: MAX_WRITTEN_BYTES });
     }),
     inTurn(indices.filter(isLone), MAX_HEAVY, async (index) => {
@@ -150,7 +150,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   return outcomes;
 }
 
-/** So many at once. */
+/** Runs at most `atOnce` works concurrently. */
 async function inTurn(
   indices: readonly number[],
   atOnce: number,

@@ -1,4 +1,4 @@
-/** A second node for a call whose first is slow: few calls, so that a slow fleet is not asked twice. */
+/** Hedging: a second node for a slow call. Few calls get one, so that a slow fleet does not get twice the load. */
 
 import type { NodeAttempt, RunningAttempt } from './rpcNode.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
@@ -6,7 +6,7 @@ import type { RpcOutcome } from './rpcUpstreams.ts';
 const SHARE = 0.05;
 const MAX_SAVED = 10;
 
-/** One call in twenty, and a few at once. */
+/** Allows hedges for one call in twenty, and a short burst. */
 export class HedgeBudget {
   private saved: number;
 
@@ -29,7 +29,7 @@ export class HedgeBudget {
   }
 }
 
-/** Another node may know better than one that lies, limits, refuses or fails; what is too large is so everywhere. */
+/** Whether another node may succeed where one lies, limits, refuses or fails. Too large is so everywhere. */
 export function isRetryableElsewhere(outcome: RpcOutcome): boolean {
   switch (outcome.kind) {
     case 'failed':
@@ -42,7 +42,7 @@ export function isRetryableElsewhere(outcome: RpcOutcome): boolean {
   }
 }
 
-/** The first good answer of the two; else the last bad one. `second`: undefined where the first one stays alone. */
+/** Resolves with the first good reply, else the last bad one. `second` returns undefined for no hedge. */
 export function raceNodes(
   first: RunningAttempt,
   afterMs: number,
@@ -72,7 +72,7 @@ export function raceNodes(
   });
 }
 
-/** The node of a stream goes on sending otherwise. */
+/** Otherwise the node of the stream continues to send. */
 function drop({ stream }: NodeAttempt): void {
   stream?.value[Symbol.asyncIterator]()
     .return?.()

@@ -1,6 +1,6 @@
 /**
- * How far each node of a network is, looked at every few seconds while the network is in use: who lags, who is on another
- * chain, and which block is final.
+ * Polls the block height of each node while the network is in use, to find lagging nodes, nodes of another chain, and
+ * the final block.
  */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
@@ -8,12 +8,12 @@ import type { RpcNode } from './rpcNode.ts';
 import { type RpcEvent, textOf } from './rpcUpstreams.ts';
 
 export interface Heights {
-  /** A call came: looks go on for a while. */
+  /** Reports a call, so that polling continues for a while. */
   used(): void;
   unfit: (node: RpcNode) => 'lagging' | 'foreign' | undefined;
-  /** The newest block that every node of the chain takes for final; undefined while it is not known. */
+  /** Newest block that is final at every node of the chain; undefined while unknown. */
   finalized(): number | undefined;
-  /** Tells the chain from others of the same name, such as a test network that began anew; undefined while not known. */
+  /** Distinguishes chains of the same name, such as a reset test network; undefined while unknown. */
   chain(): string | undefined;
   close(): void;
 }
@@ -31,7 +31,7 @@ interface HeightCalls {
   height: RpcCalls;
   chain: RpcCalls;
   finalized?: RpcCalls;
-  /** So many blocks behind the best are no lag: the nodes are not asked in the same instant. */
+  /** Tolerated lag in blocks: the nodes are not polled at the same instant. */
   tolerated: number;
 }
 
@@ -54,12 +54,12 @@ const FAMILIES: Record<RpcFamily, HeightCalls> = {
   },
 };
 
-/** Where a node has no word for it: deeper no chain was ever turned around. */
+/** Depth of finality without a `finalized` tag: deeper than any reorganisation so far. */
 const DEEP_BLOCKS = 1_000;
 const USED_MS = 60_000;
 const MAX_LOOK_MS = 4_000;
 const MAX_LOOK_BYTES = 4 * 1024 * 1024;
-/** A chain is looked at again after so many looks at its height. */
+/** The chain is checked once per this many polls. */
 const CHAIN_EVERY = 12;
 const STATES = { closed: 0, 'half-open': 1, open: 2, limited: 3 } as const;
 
@@ -110,7 +110,7 @@ export function watchHeights(options: HeightsOptions): Heights {
     },
     unfit,
     finalized() {
-      // One that lags tells less than is final, and one that boasts would make the honest ones seem to lag.
+      // A lagging node reports too low. Excluding it would let one false height discredit honest nodes.
       const own = nodes.filter((node) => unfit(node) !== 'foreign');
       const known = own.flatMap((node) => finalities.get(node)?.height ?? []);
       return known.length === 0 ? undefined : Math.min(...known);
@@ -133,11 +133,11 @@ interface HeightCheck {
   signal: AbortSignal;
   family: RpcFamily;
   asksChain: boolean;
-  /** The newest final block; `isTold`: by the node, not reckoned from its height. */
+  /** Newest final block. `isTold`: reported by the node, not derived from its height. */
   finalities: Map<RpcNode, { height: number; isTold: boolean }>;
 }
 
-/** What a node does not tell stays as it was: its calls show whether it is there at all. */
+/** Values that a node does not report stay unchanged; its calls show whether it works. */
 async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: HeightCheck): Promise<void> {
   if (node.state() === 'limited') return;
   const { height, finalized, chain } = FAMILIES[family];
@@ -154,7 +154,7 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
   const block = await answerOf(node, finalized, signal);
   const told = numberOf(memberOf(block, 'number'));
   if (told !== undefined) finalities.set(node, { height: Math.min(told, now), isTold: true });
-  // Where a node has a word for it, what is reckoned may be newer than what is final: one that is late counts for longer.
+  // A derived block may be newer than the final one, so an older reported block takes precedence.
   else if (finalities.get(node)?.isTold !== true) {
     finalities.set(node, { height: Math.max(0, now - DEEP_BLOCKS), isTold: false });
   }
@@ -171,7 +171,7 @@ function chainOf(answer: unknown): string | undefined {
   return typeof hash === 'string' && hash.length <= 128 ? hash : undefined;
 }
 
-/** Of `0x1f` or a plain number. */
+/** Parses `0x1f` or a plain number. */
 function numberOf(value: unknown): number | undefined {
   const isHex = typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value);
   const number = isHex ? Number(value) : value;

@@ -1,4 +1,4 @@
-/** Answers that can never change, kept for all processes under what was asked of which chain (bench `rpc`). */
+/** Caches immutable answers for all processes, by chain and request (bench `rpc`). */
 import { createHash } from 'node:crypto';
 import { jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { type Finality, isEverKept, keepingOf, mayBeKept } from '../../domain/rpc/finality.ts';
@@ -9,7 +9,7 @@ import { type RpcCache, type RpcEvent, type RpcOutcome, resultOf, textOf } from 
 const MAX_KEPT = 256 * 1024;
 const TTL_SECONDS = 24 * 3_600;
 
-/** Where an answer is kept. */
+/** Cache key of an answer and its finality rule. */
 interface AnswerPlace {
   key: string;
   keeping: Finality;
@@ -26,7 +26,7 @@ export class KeptAnswers {
     this.#observe = observe;
   }
 
-  /** Asks only for what is not kept, and keeps what can be. */
+  /** Asks only for calls that are not cached, and caches answers that are final. */
   async orAsk(fleet: RpcFleet, calls: RpcCalls, ask: (rest: RpcCalls) => Promise<RpcOutcome[]>): Promise<RpcOutcome[]> {
     const places = placesOf(fleet, calls);
     if (places === undefined) return await ask(calls);
@@ -56,13 +56,13 @@ export class KeptAnswers {
     return found;
   }
 
-  /** Runs without being awaited. */
+  /** Not awaited by callers. */
   #keep({ network, heights }: RpcFleet, place: AnswerPlace | undefined, outcome: RpcOutcome): void {
     if (place === undefined || outcome.kind !== 'result' || outcome.cached) return;
     if (outcome.end - outcome.start > MAX_KEPT) return;
     const { keeping, key } = place;
     const value = textOf(outcome);
-    // Null is all that counts of what is not read.
+    // For unparsed answers only null matters.
     const isRead = keeping.kind === 'member' || keeping.kind === 'status';
     const read: unknown = isRead ? JSON.parse(value) : value === 'null' ? null : true;
     if (!mayBeKept(keeping, read, heights.finalized())) return;
@@ -71,12 +71,12 @@ export class KeptAnswers {
   }
 }
 
-/** For each call; undefined where no answer to any of them is ever kept. */
+/** One entry per call; undefined if no answer can be cached. */
 function placesOf(fleet: RpcFleet, calls: RpcCalls): AnswerPlaces | undefined {
   const chain = fleet.heights.chain();
   if (chain === undefined) return undefined;
   let places: (AnswerPlace | undefined)[] | undefined;
-  // Calls of a batch often have the same one.
+  // Calls of a batch often have the same method.
   let method: CallMethod | undefined;
   let isKept = false;
   for (let index = 0; index < calls.length; index += 1) {
@@ -93,7 +93,7 @@ function placesOf(fleet: RpcFleet, calls: RpcCalls): AnswerPlaces | undefined {
   return places;
 }
 
-/** What calls end with that ask for a block by what it is now. Most do, and nobody has to read them for that. */
+/** Parameter endings that request a current block. Most calls have one, and need not be parsed. */
 const OF_NOW = ['"latest"]', '"pending"]', '"safe"]', '"finalized"]'].map((end) => jsonBytes(end));
 
 function asksForNow(calls: RpcCalls, index: number): boolean {
@@ -101,7 +101,7 @@ function asksForNow(calls: RpcCalls, index: number): boolean {
   return false;
 }
 
-/** If what is asked for is final by now. */
+/** Returns the cache key if the requested block is final. */
 function placeOf(
   fleet: RpcFleet,
   chain: string,

@@ -1,4 +1,4 @@
-/** Whether a network has heard of a transaction: every node is asked, for they hear of it at different times. */
+/** Checks whether a network knows a transaction. Asks every node, because they learn of it at different times. */
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import { ownCall, type RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { memberOf } from './heights.ts';
@@ -16,7 +16,7 @@ const QUESTIONS: Record<RpcFamily, (hash: string) => RpcCalls> = {
   solana: (hash) => ownCall('getSignatureStatuses', [[hash], { searchTransactionHistory: true }]),
 };
 
-/** True as soon as one node knows it; false when all say that they do not; undefined when that cannot be told. */
+/** True as soon as one node knows it; false if all say no; undefined if unclear. */
 export async function knowsTransaction(
   fleet: RpcFleet,
   hash: string,

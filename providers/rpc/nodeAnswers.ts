@@ -1,15 +1,14 @@
 /**
- * Where the members of a node's answers stand, of a body in one piece or as it arrives: a value stays the text that the node
- * wrote, with every digit. As numbers in one array: an object for each answer of a batch would cost more than reading it
- * (bench `rpc`).
+ * Finds the members of a node's answers in a whole or arriving body. Values stay the node's text, with every digit.
+ * Positions are numbers in one array: an object per answer of a batch would cost more than parsing it (bench `rpc`).
  */
 import { type JsonBytes, jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonProblem, NO_LIMITS } from '../../domain/json/jsonLimits.ts';
 import { END, JsonReader, MORE, OPEN_BRACE, OPEN_BRACKET, VALUE } from '../../domain/json/jsonReader.ts';
 
-/** Deeper than any node answers. */
+/** Deeper than any node's answer. */
 const LIMITS = { ...NO_LIMITS, depth: 10_000 };
-/** More were never asked for in one batch. */
+/** Largest batch ever sent. */
 const MAX_ANSWERS = 1_000;
 
 export const ID = 0;
@@ -21,30 +20,30 @@ const MEMBERS = {
   skipped: jsonBytes('"jsonrpc":"2.0"'),
 };
 
-/** Per answer: where each of the three begins and ends, and two flags. No member begins at 0, and none ends there. */
+/** Per answer: start and end of each of the three members, and two flags. No start or end is 0. */
 const PLACES = 8;
 const IS_OBJECT = 6;
 const IS_TWICE = 7;
 const NOTHING = jsonBytes('');
 
 export class NodeAnswers {
-  /** Answers that have begun, in the order of the body. */
+  /** Answers that have started, in the order of the body. */
   count = 0;
   isBatch = false;
   private readonly reader = new JsonReader(LIMITS, MEMBERS);
   private places: Int32Array;
-  /** Arrays around an answer: 1 in a batch. */
+  /** Nesting depth of an answer: 1 in a batch. */
   private depth = 0;
-  /** Where the last one of the three is noted. */
+  /** Position of the last member in `places`. */
   private at = 0;
 
-  /** `expected`: there is room for so many without another array. */
+  /** `expected`: capacity without reallocation. */
   constructor(expected: number) {
     this.places = new Int32Array(expected * PLACES);
     this.reader.toldDepth = 0;
   }
 
-  /** Throws JsonProblem. `isLast`: the body ends with it. */
+  /** Throws JsonProblem. `isLast`: the body ends with `piece`. */
   write(piece: JsonBytes, isLast = false): void {
     const { reader } = this;
     reader.write(piece, isLast);
@@ -54,11 +53,11 @@ export class NodeAnswers {
       else if (reader.depth === this.depth) this.beginAnswer();
       else this.noteMember(step === VALUE ? reader.end : 0);
     }
-    // A large text is known to be a result before its end has come.
+    // Recognises a large result before its end arrives.
     if (reader.isInValue() && reader.depth > this.depth) this.noteMember(0);
   }
 
-  /** The body has ended. Throws JsonProblem. */
+  /** Ends the body. Throws JsonProblem. */
   finish(): void {
     this.write(NOTHING, true);
   }
@@ -67,7 +66,7 @@ export class NodeAnswers {
     return this.places[answer * PLACES + IS_OBJECT] === 1;
   }
 
-  /** Whether one of the three is there more than once. */
+  /** Whether one of the three members occurs more than once. */
   isTwice(answer: number): boolean {
     return this.places[answer * PLACES + IS_TWICE] === 1;
   }
@@ -80,7 +79,7 @@ export class NodeAnswers {
     return this.places[answer * PLACES + member * 2] as number;
   }
 
-  /** 0: it still arrives. */
+  /** 0: not complete yet. */
   endOf(answer: number, member: AnswerMember): number {
     return this.places[answer * PLACES + member * 2 + 1] as number;
   }
@@ -105,7 +104,7 @@ export class NodeAnswers {
     this.reader.toldDepth = this.depth + 1;
   }
 
-  /** `end`: 0 while it still arrives. */
+  /** `end`: 0 if not complete yet. */
   private noteMember(end: number): void {
     const { reader, places } = this;
     if (!isLookedFor(reader.member)) return;

@@ -1,34 +1,34 @@
-/** One call to one node: how long it may take, and who ends it. */
+/** One call to one node, with its timeouts and cancellation. */
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { takeIds } from './questions.ts';
 
-/** Time before a call may go to another node. */
+/** Time before a call may move to another node. */
 export interface Patience {
   ms: number;
-  /** Whether the call can go on elsewhere now; while it cannot, waiting is its best chance. */
+  /** Whether the call can move now; if not, waiting is its best chance. */
   isOver: () => boolean;
 }
 
 export interface NodeCallOptions {
-  /** The client's; when it is aborted nothing that is answered counts. */
+  /** The client's signal; after its abort no reply counts. */
   signal: AbortSignal;
   timeoutMs: number;
-  /** Undefined: all the time there is. */
+  /** Undefined: the whole `timeoutMs`. */
   patience?: Patience | undefined;
   maxBytes: number;
-  /** Must not happen twice. */
+  /** Must not be executed twice. */
   once?: boolean;
-  /** The only call's result is passed on as it comes when it is large. */
+  /** Streams a large result; single calls only. */
   streams?: boolean;
-  /** The head of an answer has come. */
+  /** Called when the head of the reply arrives. */
   onHead?: (() => void) | undefined;
 }
 
 const STOPPED = new Error('of no more interest');
 const LATE = new Error('no answer in time');
 
-/** One call under way. Ends when its time or its patience is over, when its client leaves, or when nobody needs it any more. */
+/** One running call. Ends on timeout, when its patience is over, when its client leaves, or when it is stopped. */
 export class NodeCall {
   readonly calls: RpcCalls;
   readonly asking: NodeCallOptions;
@@ -56,7 +56,7 @@ export class NodeCall {
     return this.signal.reason === LATE;
   }
 
-  /** The client's signal. */
+  /** Called when the client's signal aborts. */
   handleEvent(): void {
     this.stop();
   }

@@ -1,4 +1,4 @@
-/** The connections to one node: kept ones for reads, one per call for writes, and slow readers' for what may be large. */
+/** Connections to one node: kept ones for reads, one per call for writes, and paused ones for streamed results. */
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { RpcEndpoint, RpcNetworkSettings } from '../../domain/rpc/networks.ts';
 import { decodedBody } from '../../infra/http/decodedBody.ts';
@@ -6,13 +6,13 @@ import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import { createServiceHttp, type ServiceReply } from '../../infra/http/serviceHttp.ts';
 
 export interface NodeClient {
-  /** For operators: place and host. */
+  /** For operators: index and host. */
   readonly name: string;
   readonly weight: number;
-  /** Texts that must not be read by anybody. */
+  /** Texts that clients must not see. */
   readonly secrets: readonly string[];
   post(question: Buffer, options: { signal: AbortSignal; maxBytes: number; once: boolean }): Promise<ServiceReply>;
-  /** The connection is read only as fast as the body's reader goes. */
+  /** Reads from the connection only as fast as the body is consumed. */
   stream(question: Buffer, options: { signal: AbortSignal; maxBytes: number }): Promise<ServiceReply>;
   close(): Promise<void>;
 }
@@ -22,12 +22,12 @@ export interface NodeClientOptions {
   index: number;
   endpoint: string | RpcEndpoint;
   settings: RpcNetworkSettings;
-  /** Undefined: none is sent. */
+  /** Undefined: no key is sent. */
   apiKey: string | undefined;
 }
 
 const TIMEOUTS: ProviderTimeouts = { connectMs: 3_000, firstByteMs: 30_000, idleMs: 15_000 };
-/** Shorter parts of a path are words, and no keys. */
+/** Shorter path segments are words, not keys. */
 const MIN_SECRET = 12;
 const IDENTITY = { 'accept-encoding': 'identity' };
 
@@ -46,7 +46,7 @@ export function openNodeClient({ network, index, endpoint, settings, apiKey }: N
   const reads = createServiceHttp({ ...shared, name, keepsConnections: true });
   const writes = createServiceHttp({ ...shared, name });
   const streams = createServiceHttp({ ...shared, pauses: true });
-  // The HTTP client takes a slash at the end away.
+  // The HTTP client removes a trailing slash.
   const path = url.pathname.endsWith('/') ? '/' : '';
   const query = url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) };
   return {
@@ -66,7 +66,7 @@ function secretsOf({ pathname, searchParams }: URL, apiKey: string | undefined):
   return [...new Set([...parts, ...(apiKey ? [apiKey] : [])])];
 }
 
-/** The pieces of an answer. Nobody asked for an encoding; what has one all the same is decoded, and its size counted twice. */
+/** Yields the reply's pieces. Encodings are not requested; encoded replies are decoded, and both sizes count. */
 export function plainPieces(
   body: ServiceBody,
   encoding: string | undefined,
@@ -78,7 +78,7 @@ export function plainPieces(
   return decodedBody(pieces, { encoding: written, maxEncodedBytes });
 }
 
-/** As they come. Ended by leaving the loop. By hand: a generator would cost three times as much (bench `rpc`). */
+/** Yields arriving pieces; leaving the loop aborts. A generator would cost three times as much (bench `rpc`). */
 function piecesOf(body: ServiceBody): AsyncIterableIterator<Buffer> {
   return {
     async next() {

@@ -1,4 +1,4 @@
-/** What is sent to a node, under ids of our own, and what its answer says of each call. */
+/** Builds requests to nodes with Farebox's own ids, and reads each call's outcome from the reply. */
 import { JsonBytes, jsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../domain/json/jsonWriter.ts';
 import { isRefusedForNow } from '../../domain/rpc/refusedForNow.ts';
@@ -9,7 +9,7 @@ import type { RpcOutcome } from './rpcUpstreams.ts';
 const MAX_IDS = 1_000_000_000;
 let lastId = Math.floor(Math.random() * MAX_IDS);
 
-/** The first of as many ids in a row: another answer's never fit by chance. */
+/** Returns the first of `count` consecutive ids, so that ids of another reply never match by chance. */
 export function takeIds(count: number): number {
   if (lastId + count >= MAX_IDS) lastId = 0;
   const first = lastId + 1;
@@ -17,11 +17,11 @@ export function takeIds(count: number): number {
   return first;
 }
 
-/** A single call goes as an object: some nodes take no batches. */
+/** A single call is sent as an object: some nodes take no batches. */
 export function questionOf(calls: RpcCalls, firstId: number): Buffer {
   const question = new JsonWriter(calls.sizeBytes() + calls.length * ABOUT_BYTES);
   const isBatch = calls.length !== 1;
-  // Calls of a batch often have the same one.
+  // Calls of a batch often have the same method.
   let method: CallMethod | undefined;
   let named = NO_PARAMS;
   if (isBatch) question.put(BATCH);
@@ -40,7 +40,7 @@ export function questionOf(calls: RpcCalls, firstId: number): Buffer {
   return question.written();
 }
 
-/** Of a call without its params. */
+/** Approximate bytes of a call without its params. */
 const ABOUT_BYTES = 80;
 const FIRST = jsonBytes('{"jsonrpc":"2.0","id":');
 const NEXT = jsonBytes('},{"jsonrpc":"2.0","id":');
@@ -52,32 +52,32 @@ const END = jsonBytes('}');
 export interface NodeQuestions {
   calls: RpcCalls;
   firstId: number;
-  /** What a node may repeat in its words, and nobody else may read. */
+  /** Texts that an error may repeat and clients must not see. */
   secrets: readonly string[];
 }
 
-/** Longer errors are no words about capacity. */
+/** Longer errors are not about capacity. */
 const MAX_READ_ERROR = 8_192;
-/** A hundred of them are in memory at once; the log of a simulated transaction is some kilobytes. */
+/** A hundred are in memory at once; the log of a simulated transaction has some kilobytes. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const MISMATCHED: RpcOutcome = { kind: 'mismatched' };
 export const BROKEN: RpcOutcome = { kind: 'failed', reason: 'broken', sent: true };
 
-/** What came back, all of it. */
+/** The whole reply of a node. */
 interface ReadAnswers {
   asked: NodeQuestions;
   json: JsonBytes;
   answers: NodeAnswers;
 }
 
-/** One outcome per call. `answers`: has read all of it already. Throws JsonProblem. */
+/** Returns one outcome per call. `answers`: already parsed, if given. Throws JsonProblem. */
 export function readOutcomes(asked: NodeQuestions, bytes: Buffer, answers?: NodeAnswers): RpcOutcome[] {
   const { length } = asked.calls;
   const reading = { asked, json: new JsonBytes(bytes), answers: answers ?? new NodeAnswers(length) };
   if (answers === undefined) reading.answers.write(reading.json, true);
   const { count, isBatch } = reading.answers;
   const outcomes: RpcOutcome[] = new Array(length);
-  // An object for a batch speaks of the batch; a batch for an object is none of ours.
+  // An object in reply to a batch concerns the whole batch. A batch in reply to an object is invalid.
   if (length > 1 && !isBatch) return outcomes.fill(ofWholeBatch(reading));
   if (length === 1 && isBatch) return [BROKEN];
   for (let answer = 0; answer < count; answer += 1) {
@@ -91,7 +91,7 @@ export function readOutcomes(asked: NodeQuestions, bytes: Buffer, answers?: Node
   return outcomes;
 }
 
-/** By its id; undefined for an id that is none of those that were sent. */
+/** Position of the call by its id; undefined for an id that was not sent. */
 function positionOf({ asked, json, answers }: ReadAnswers, answer: number): number | undefined {
   const { bytes } = json;
   const start = answers.start(answer, ID);
@@ -110,7 +110,7 @@ function positionOf({ asked, json, answers }: ReadAnswers, answer: number): numb
 function outcomeOf(reading: ReadAnswers, position: number, answer: number): RpcOutcome {
   const { answers, json } = reading;
   const hasResult = answers.has(answer, RESULT);
-  // `"error":null` beside a result is how JSON-RPC 1.0 says success, and some nodes still do.
+  // `"error":null` beside a result means success in JSON-RPC 1.0, which some nodes still send.
   const hasError = answers.has(answer, ERROR) && !isNull(reading, answer, ERROR);
   if (answers.isTwice(answer)) return MISMATCHED;
   if (hasError && (!hasResult || isNull(reading, answer, RESULT))) {
@@ -121,13 +121,13 @@ function outcomeOf(reading: ReadAnswers, position: number, answer: number): RpcO
   return { kind: 'result', json, start, end: answers.endOf(answer, RESULT), cached: false };
 }
 
-/** Where an answer stands at the place of a call, but under another id. */
+/** Outcome of a call whose position holds an answer with another id. */
 function strangerOf(reading: ReadAnswers, position: number): RpcOutcome {
   const { answers } = reading;
   if (!answers.isObject(position) || positionOf(reading, position) !== undefined) return BROKEN;
   const isUnread = !answers.has(position, ID) || isNull(reading, position, ID);
   const hasError = answers.has(position, ERROR) && !isNull(reading, position, ERROR);
-  // A node that could not read a call answers without its id.
+  // A node that could not parse a call replies without its id.
   if (isUnread && hasError && !answers.has(position, RESULT) && !answers.isTwice(position)) {
     return errorOf(reading, position, position);
   }
@@ -147,7 +147,7 @@ function errorOf({ asked, json, answers }: ReadAnswers, position: number, answer
   return isRpcError(error) ? { kind: 'error', value } : MISMATCHED;
 }
 
-/** As JSON-RPC 2.0 has it, and clients read it. */
+/** Checks the form of JSON-RPC 2.0, which clients expect. */
 function isRpcError(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   return 'code' in error && typeof error.code === 'number' && 'message' in error && typeof error.message === 'string';
@@ -156,11 +156,11 @@ function isRpcError(error: unknown): boolean {
 function ofWholeBatch(reading: ReadAnswers): RpcOutcome {
   if (!reading.answers.has(0, ERROR) || reading.answers.has(0, RESULT)) return BROKEN;
   const outcome = errorOf(reading, 0, 0);
-  // Whatever it says, it is an answer to none of the calls.
+  // It answers none of the calls.
   return outcome.kind === 'failed' ? outcome : BROKEN;
 }
 
-/** Of JSON: no other word begins so. */
+/** In JSON only `null` begins with this byte. */
 function isNull({ json, answers }: ReadAnswers, answer: number, member: AnswerMember): boolean {
   return json.bytes[answers.start(answer, member)] === 0x6e;
 }

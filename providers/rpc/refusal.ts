@@ -1,4 +1,4 @@
-/** A node that refuses a call by its HTTP status often says why all the same, as JSON-RPC says it: a revert, say. */
+/** Reads refusals by HTTP status. The body often has the reason as JSON-RPC, for example a revert. */
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
 import { retryAfterMs } from '../shared/failedReply.ts';
 import { plainPieces } from './nodeClient.ts';
@@ -6,17 +6,17 @@ import { type NodeQuestions, readOutcomes } from './questions.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 import type { NodeReply } from './verdict.ts';
 
-/** Longer words are a page of a gateway. */
+/** A longer body is a gateway's page. */
 const MAX_BYTES = 64 * 1024;
-/** About our key, or of a proxy before the node: nothing about the call. */
+/** Statuses about the key or a proxy, not about the call. */
 const NOT_OF_THE_CALL: ReadonlySet<number> = new Set([401, 403, 407]);
 
-/** Redirects are never followed, and are no answer. */
+/** Redirects count as refusals, because they are never followed. */
 export function isRefusal(status: number): boolean {
   return status < 200 || status > 299;
 }
 
-/** One outcome per call: what the node says of it, or how it refused all. Never throws. */
+/** Returns one outcome per call: the node's error, or the refusal of all. Never throws. */
 export async function readRefusal(asked: NodeQuestions, reply: ServiceReply): Promise<NodeReply> {
   const { status, headers } = reply;
   const refused = refusalOf(status);
@@ -27,13 +27,13 @@ export async function readRefusal(asked: NodeQuestions, reply: ServiceReply): Pr
 }
 
 function refusalOf(status: number): RpcOutcome {
-  // Refused before anything was done with it.
+  // Refused before any processing.
   if (status === 402 || status === 429) return { kind: 'failed', reason: 'capacity', sent: false };
   if (status >= 400 && status <= 499) return { kind: 'rejected', status };
   return { kind: 'failed', reason: status === 503 ? 'capacity' : 'broken', sent: true };
 }
 
-/** Undefined: no JSON-RPC error for each call. */
+/** Undefined: not every call has a JSON-RPC error. */
 async function toldBy(asked: NodeQuestions, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
@@ -48,13 +48,13 @@ async function toldBy(asked: NodeQuestions, { headers, body }: ServiceReply): Pr
   return outcomes.every(isWord) ? outcomes : undefined;
 }
 
-/** Services that know nothing of JSON-RPC have objects named `error`, too. */
+/** Services without JSON-RPC also have objects named `error`. */
 function isJsonRpc(answer: unknown): boolean {
   if (Array.isArray(answer)) return answer.every((item) => !Array.isArray(item) && isJsonRpc(item));
   return typeof answer === 'object' && answer !== null && 'jsonrpc' in answer && answer.jsonrpc === '2.0';
 }
 
-/** An error of the call, or that there is no room for it now. */
+/** Whether the outcome is an error of the call, or a lack of capacity. */
 function isWord(outcome: RpcOutcome): boolean {
   return outcome.kind === 'error' || (outcome.kind === 'failed' && outcome.reason === 'capacity');
 }

@@ -1,4 +1,4 @@
-/** The nodes of one network, and how a call finds an answer among them. */
+/** The nodes of one network: selection, failover and hedging of calls. */
 import { setMaxListeners } from 'node:events';
 import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
@@ -14,32 +14,32 @@ interface FleetOptions extends HeightsOptions {
 
 export interface FleetCall {
   calls: RpcCalls;
-  /** The client's. */
+  /** The client's signal. */
   signal: AbortSignal;
-  /** By the clock of the options. */
+  /** Deadline by the clock of the options. */
   until: number;
   maxBytes: number;
   heavy: boolean;
-  /** A large result of the only call is passed on as it comes. */
+  /** Streams a large result; single calls only. */
   streams?: boolean;
   preferred?: RpcNode | undefined;
 }
 
-/** How far a read has come. */
+/** Progress of a read. */
 interface Progress {
   tried: Set<RpcNode>;
   attempts: number;
 }
 
 const MAX_ATTEMPTS = 3;
-/** Of a light call, where another attempt can follow. */
+/** Longest wait of a light call if another attempt can follow. */
 const MAX_LIGHT_MS = 10_000;
 const MIN_LIGHT_MS = 1_000;
-/** Calls that a slow one among them held up go on in parts of so many. */
+/** Size of the parts into which a late batch is split. */
 const PART = 10;
-/** A node at work says the head of its answer sooner, but for the heaviest of reads. */
+/** A working node sends the head of its reply sooner, except for the heaviest reads. */
 const SILENT_MS = 10_000;
-/** Concurrent calls that probe a repeatedly failed node, when there is no other. */
+/** Concurrent calls that probe a repeatedly failed node if there is no other. */
 const MAX_ON_OPEN = 4;
 
 export class RpcFleet {
@@ -49,7 +49,7 @@ export class RpcFleet {
   readonly heights: Heights;
   private readonly options: FleetOptions;
   private readonly budget = new HedgeBudget(1);
-  /** Separate: light calls would exhaust it, since one in twenty of them is late by the meaning of late. */
+  /** Separate: light calls would exhaust it, because by definition one in twenty is late. */
   private readonly heavyBudget = HedgeBudget.full();
 
   constructor(options: FleetOptions) {
@@ -64,7 +64,7 @@ export class RpcFleet {
     return this.options.now();
   }
 
-  /** One that answers and keeps up, by weight; else one that lags; else one that failed lately. */
+  /** Picks a healthy, current node by weight; else a lagging one; else one that failed recently. */
   pick(tried: ReadonlySet<RpcNode>, preferred?: RpcNode): RpcNode | undefined {
     const { unfit } = this.heights;
     const free = this.nodes.filter((node) => !tried.has(node) && unfit(node) !== 'foreign');
@@ -90,7 +90,7 @@ export class RpcFleet {
     this.options.observe({ kind: 'failover', network: this.network });
   }
 
-  /** Reads. Throws only the signal's reason. */
+  /** Throws only the signal's reason. */
   async read(work: FleetCall): Promise<NodeAttempt> {
     this.heights.used();
     const progress: Progress = { tried: new Set(), attempts: 0 };
@@ -105,7 +105,7 @@ export class RpcFleet {
         await this.inParts(work, pending, outcomes);
         break;
       }
-      // For streams, nodes that were asked in parallel count as well.
+      // For streams, hedged nodes count as well.
       if ((work.streams ? progress.tried.size : progress.attempts) >= MAX_ATTEMPTS) break;
       const calls = pending.length === outcomes.length ? work.calls : work.calls.only(pending);
       const answered = await this.askOnce({ ...work, calls }, progress, outcomes[pending[0] as number]);
@@ -119,7 +119,7 @@ export class RpcFleet {
     return { outcomes };
   }
 
-  /** Undefined: no other node is there, or no time. `last`: how the call ended before. */
+  /** Undefined: no other node or no time is left. `last`: outcome of the attempt before. */
   private async askOnce(
     work: FleetCall,
     progress: Progress,
@@ -137,7 +137,7 @@ export class RpcFleet {
     return attempt;
   }
 
-  /** One node gets it; another one only when the first has certainly not taken it. */
+  /** Sends a write to one node, and to another only if the first has certainly not accepted it. */
   async write(work: FleetCall): Promise<RpcOutcome> {
     this.heights.used();
     const tried = new Set<RpcNode>();
@@ -157,7 +157,7 @@ export class RpcFleet {
     return outcome;
   }
 
-  /** What a call ends with that no node was asked for. */
+  /** Outcome of a call that was sent to no node. */
   nobody(): RpcOutcome {
     const limited = this.nodes.length > 0 && this.nodes.every((node) => node.state() === 'limited');
     return { kind: 'failed', reason: limited ? 'capacity' : 'broken', sent: false };
@@ -168,7 +168,7 @@ export class RpcFleet {
     await Promise.all(this.nodes.map((node) => node.client.close()));
   }
 
-  /** A node that is alone is asked again when the connection broke: it may have been closing as the request came. */
+  /** A single node is retried after a broken connection, which may have been closing as the request arrived. */
   private next(tried: Set<RpcNode>, work: FleetCall, last: RpcOutcome | undefined): RpcNode | undefined {
     const untried = this.pick(tried, work.preferred);
     if (untried !== undefined || tried.size === 0 || work.streams) return untried;
@@ -177,13 +177,13 @@ export class RpcFleet {
     return first?.isReady() ? first : undefined;
   }
 
-  /** So that another attempt has time, where one can follow: the last one gets all that is left. */
+  /** Leaves time for another attempt if one can follow; the last gets all the time left. */
   private patience(node: RpcNode, { calls, until }: FleetCall, progress: Progress): Patience {
     const usual = node.latencies(calls).hedgeAfterMs();
     const wanted = usual === undefined ? MAX_LIGHT_MS : Math.max(MIN_LIGHT_MS, usual * 10);
     return {
       ms: Math.min(wanted, MAX_LIGHT_MS, (until - this.now()) / 2),
-      // Several can go on in parts, also at the same node.
+      // A batch can continue in parts, also at the same node.
       isOver: () =>
         calls.length > 1 || (progress.attempts < MAX_ATTEMPTS && this.readyBeside(progress.tried) !== undefined),
     };
@@ -194,7 +194,7 @@ export class RpcFleet {
     return other?.isReady() ? other : undefined;
   }
 
-  /** Another node is asked as well when a light call takes longer than usual, or when the node of a heavy one says nothing. */
+  /** Hedges if a light call takes longer than usual, or if the node of a heavy one sends no head. */
   private attempt(node: RpcNode, work: FleetCall, progress: Progress): Promise<NodeAttempt> {
     const { calls, signal, maxBytes, until, streams = false } = work;
     const isHeavy = work.heavy || streams;
@@ -210,7 +210,7 @@ export class RpcFleet {
     if (this.nodes.length === 1) return first.done;
     const budget = isHeavy ? this.heavyBudget : this.budget;
     budget.called();
-    // Where there is little time, in time for the other.
+    // With little time left, hedge early enough for the other node.
     const afterMs = isHeavy ? Math.min(SILENT_MS, timeoutMs / 3) : node.latencies(calls).hedgeAfterMs();
     if (afterMs === undefined || afterMs >= timeoutMs) return first.done;
     return raceNodes(first, afterMs, () => {
@@ -229,7 +229,7 @@ export class RpcFleet {
   }
 
   private async inParts(work: FleetCall, pending: readonly number[], outcomes: RpcOutcome[]): Promise<void> {
-    // Each part listens.
+    // Each part adds a listener.
     setMaxListeners(0, work.signal);
     const size = pending.length > PART ? PART : 1;
     const parts: (readonly number[])[] = [];
@@ -247,7 +247,7 @@ function isLate(outcome: RpcOutcome | undefined): boolean {
   return outcome?.kind === 'failed' && outcome.reason === 'timeout';
 }
 
-/** Better of two attempts: any answer of a node is better than none. */
+/** Prefers any answer of a node to a failure. */
 function better(before: RpcOutcome | undefined, after: RpcOutcome | undefined): RpcOutcome {
   if (after === undefined) return before ?? { kind: 'failed', reason: 'broken', sent: false };
   return after.kind === 'failed' && before !== undefined && before.kind !== 'failed' ? before : after;

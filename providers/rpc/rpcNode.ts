@@ -1,4 +1,4 @@
-/** One node of a network: what it answers, how fast, and whether it is worth asking. */
+/** One node of a network: calls, latencies and health. */
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
@@ -13,7 +13,7 @@ import type { NodeOutcome, RpcOutcome, RpcStream } from './rpcUpstreams.ts';
 import { MAX_STREAMED_BYTES, StreamedAnswer } from './streamedAnswer.ts';
 import { failureOf, type NodeReply, type Verdict, verdictOf } from './verdict.ts';
 
-/** One outcome for each call, or the stream of the only one. */
+/** One outcome per call, or the stream of a single call. */
 export interface NodeAttempt {
   outcomes: RpcOutcome[];
   stream?: RpcStream | undefined;
@@ -21,7 +21,7 @@ export interface NodeAttempt {
 
 export interface RunningAttempt {
   done: Promise<NodeAttempt>;
-  /** Its answer is of no more interest. */
+  /** Cancels the call: its reply is no longer needed. */
   stop(): void;
 }
 
@@ -32,13 +32,13 @@ export interface NodeSurroundings {
 }
 
 const KEPT_TIMES = 128;
-/** With fewer nothing is known. */
+/** Fewer samples say nothing. */
 const MIN_TIMES = 20;
-/** The order is found anew after so many more. */
+/** New samples after which the percentile is computed again. */
 const SORTED_EVERY = 16;
 const MIN_HEDGE_MS = 20;
 
-/** How long calls of one kind took lately, and when to lose patience. */
+/** Recent latencies of one kind of calls. */
 class Latencies {
   private readonly times: number[] = [];
   private next = 0;
@@ -51,7 +51,7 @@ class Latencies {
     this.sinceSorted += 1;
   }
 
-  /** After so long another node is asked as well; undefined while too little is known. */
+  /** Time after which a call is hedged (95th percentile); undefined with too few samples. */
   hedgeAfterMs(): number | undefined {
     const { times } = this;
     if (times.length < MIN_TIMES) return undefined;
@@ -64,23 +64,22 @@ class Latencies {
   }
 }
 
-/** Of the share of answers that were faults: about the last twenty count. */
+/** Smoothing of the error share: about the last twenty replies count. */
 const ERROR_WEIGHT = 0.05;
-/** However slowly its reader goes. */
+/** Time limit of a stream, even for a slow reader. */
 const MAX_STREAM_MS = 5 * 60_000;
 
 export class RpcNode {
   readonly client: NodeClient;
   private readonly singles = new Latencies();
   private readonly batches = new Latencies();
-  /** Of the newest block that it knows; undefined until it was asked. */
+  /** Height of its newest block; undefined until it was polled. */
   height: number | undefined;
-  /** Tells chains apart; undefined until it was asked. */
+  /** Identifies its chain; undefined until it was polled. */
   chain: string | undefined;
-  /** Calls that run now. */
   running = 0;
   private errorShare = 0;
-  /** Its last failure was not of a call's doing, and it has answered nothing since. */
+  /** Its last failure was not caused by a call, and no answer followed. */
   private inDoubt = false;
   private readonly health: AddressHealth;
   private readonly surroundings: NodeSurroundings;
@@ -95,13 +94,13 @@ export class RpcNode {
     return this.health.state(this.surroundings.now());
   }
 
-  /** A node that answers and did not fail lately, or is to be tried again. */
+  /** Whether the node is healthy, or due for a retry. */
   isReady(): boolean {
     const state = this.state();
     return state === 'closed' || state === 'half-open';
   }
 
-  /** A node that fails often is asked less, and never not at all. */
+  /** Weight in the selection: failing nodes get fewer calls, but never none. */
   pull(): number {
     return this.client.weight * Math.max(0.02, (1 - this.errorShare) ** 4);
   }
@@ -110,7 +109,7 @@ export class RpcNode {
     return length === 1 ? this.singles : this.batches;
   }
 
-  /** Never throws; an answer that nobody waited for is `failed`. */
+  /** Never throws; a stopped call is `failed`. */
   ask(calls: RpcCalls, asking: NodeCallOptions): RunningAttempt {
     const call = new NodeCall(calls, asking);
     return { done: this.exchange(call), stop: () => call.stop() };
@@ -177,7 +176,7 @@ export class RpcNode {
     return (await answer.begins()) ? answer : { outcomes: readOutcomes(asked, answer.body(), answer.answers) };
   }
 
-  /** Records the verdict of an answer about the node. */
+  /** Records the verdict of a reply about the node. */
   private end(call: NodeCall, answered: NodeReply): void {
     call.end();
     const { surroundings, health } = this;
@@ -197,7 +196,7 @@ export class RpcNode {
   }
 
   private fail(fault: UpstreamFailureReason, { provoked = false, retryAfterMs }: Verdict): void {
-    // All nodes alike are asked less for it: no client can turn others away from one.
+    // Only faults that no client can provoke count, so no client can divert others from a node.
     if (!PROVOKED.has(fault)) this.errorShare += (1 - this.errorShare) * ERROR_WEIGHT;
     const reason = provoked && !this.inDoubt ? 'garbage' : fault;
     if (!provoked && !PROVOKED.has(fault) && fault !== 'rate_limited') this.inDoubt = true;
@@ -205,14 +204,14 @@ export class RpcNode {
   }
 }
 
-/** By a request, which says nothing of the node. */
+/** Faults caused by a request, which say nothing about the node. */
 const PROVOKED: ReadonlySet<UpstreamFailureReason> = new Set(['refused', 'garbage']);
 const TIMEOUT: RpcOutcome = { kind: 'failed', reason: 'timeout', sent: true };
 
-/** So much is read in one go: a larger answer is read as it comes, while others have their turn. */
+/** Larger replies are parsed as they arrive, so that other work gets its turn. */
 const MAX_AT_ONCE = 256 * 1024;
 
-/** `answers`: have been read, where they are large. Throws BodyTooLarge, and JsonProblem. */
+/** `answers`: parsed, if the reply is large. Throws BodyTooLarge and JsonProblem. */
 async function readWhole(
   body: AsyncIterable<Buffer>,
   maxBytes: number,

@@ -1,4 +1,4 @@
-/** An answer that may be more than is kept in memory: its result is passed on as it comes. */
+/** A reply that may exceed the memory limit: its result is streamed. */
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { BodyTooLarge } from '../../infra/http/saveBody.ts';
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
@@ -6,17 +6,17 @@ import { type AnswerMember, ERROR, ID, NodeAnswers, RESULT } from './nodeAnswers
 import { plainPieces } from './nodeClient.ts';
 import { MAX_WHOLE_BYTES } from './rpcUpstreams.ts';
 
-/** Smaller answers are read whole, so that all is known before anything is billed. */
+/** Smaller replies are read whole, so that the outcome is known before billing. */
 const STREAMED_FROM_BYTES = 1024 * 1024;
 export const MAX_STREAMED_BYTES = 256 * 1024 * 1024;
-/** Ids of ours are numbers of ten digits at most. */
+/** Farebox's ids have at most ten digits. */
 const MAX_ID = 32;
 
 export class StreamedAnswer {
   readonly answers = new NodeAnswers(1);
   private readonly id: string;
   private readonly source: AsyncIterator<Buffer>;
-  /** Read, and not passed on yet. */
+  /** Pieces read and not passed on yet. */
   private pieces: Buffer[] = [];
   private sizeBytes = 0;
 
@@ -25,7 +25,7 @@ export class StreamedAnswer {
     this.source = plainPieces(body, headers['content-encoding'], MAX_STREAMED_BYTES)[Symbol.asyncIterator]();
   }
 
-  /** False: all of it is there. True: it is large, its result has begun, and nothing yet says that it is not of this call. */
+  /** False: the whole reply was read. True: it is large, its result has started, and no other id has been seen. */
   async begins(): Promise<boolean> {
     const { answers } = this;
     for (let piece = await this.next(); piece !== undefined; piece = await this.next()) {
@@ -42,8 +42,8 @@ export class StreamedAnswer {
   }
 
   /**
-   * The bytes of the result, once it has begun. Throws when the rest of the answer does not bear it out. By hand around the
-   * generator: one that has not begun does nothing when it is left, and its node would go on sending.
+   * Bytes of the result, once it has started. Throws if the rest of the reply contradicts it. Hand-written around the
+   * generator: leaving an unstarted generator runs no code, so the node would continue to send.
    */
   result(ended: (failed: boolean) => void): AsyncIterableIterator<Buffer> {
     const pieces = this.passOn(ended);
@@ -82,7 +82,7 @@ export class StreamedAnswer {
         texts.decode(piece, { stream: true });
         const result = this.partOf(piece, offset, RESULT);
         if (result.length > 0) yield result;
-        // It may stand before the result or after it, and be cut anywhere.
+        // The id may be before or after the result, and split between pieces.
         if (id.length < MAX_ID) id += this.partOf(piece, offset, ID).toString('latin1', 0, MAX_ID);
         offset += piece.length;
       }
@@ -94,7 +94,7 @@ export class StreamedAnswer {
     }
   }
 
-  /** Undefined: it has ended, as JSON. */
+  /** Undefined: the reply ended as valid JSON. */
   private async next(): Promise<Buffer | undefined> {
     const { value, done } = await this.source.next();
     if (done) {

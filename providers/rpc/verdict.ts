@@ -1,4 +1,4 @@
-/** Verdict of an answer, or of its absence, about the node. */
+/** Judges what a reply, or its absence, says about the node. */
 import { anyCostIsChosen, hasHeavyCall } from '../../domain/rpc/methodCost.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
@@ -7,10 +7,10 @@ import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { BROKEN } from './questions.ts';
 import type { NodeOutcome, RpcOutcome } from './rpcUpstreams.ts';
 
-/** Answer of one node to a call. */
+/** Reply of one node to a call. */
 export interface NodeReply {
   outcomes: RpcOutcome[];
-  /** Undefined: none came. */
+  /** Undefined: no reply. */
   status?: number;
   retryAfterMs?: number | undefined;
   /** The call was stopped before its end. */
@@ -19,9 +19,9 @@ export interface NodeReply {
 
 export interface Verdict {
   outcome: NodeOutcome;
-  /** Undefined: the node does its work. */
+  /** Undefined: the node works. */
   fault?: UpstreamFailureReason;
-  /** Perhaps by the call: the node is at fault only when it fails at what no client makes long, too, as its looks. */
+  /** The call may be the cause: the node is at fault only if short calls, such as height polls, fail too. */
   provoked?: boolean;
   retryAfterMs?: number | undefined;
 }
@@ -36,8 +36,8 @@ export function failureOf(error: unknown): RpcOutcome {
 }
 
 /**
- * A failure that a client can provoke by too large a call is no reason to close the node to everybody: failures count
- * only for light calls, and lateness only for calls whose cost no client chooses.
+ * A failure that a client can provoke by too large a call must not close the node to others. Failures count only for
+ * light calls, and timeouts only for calls whose cost no client chooses.
  */
 export function verdictOf(calls: RpcCalls, answered: NodeReply): Verdict {
   const { outcomes, stopped } = answered;
@@ -70,7 +70,7 @@ function verdictOfFailure(
   }
   if (!sent) return { outcome: reason, fault: 'unreachable' };
   const faults = { broken: 'failed', timeout: 'timeout', too_large: 'garbage' } as const;
-  // A gateway in front of a node says by 504 that it was late.
+  // A gateway before the node reports its timeout by 504.
   if ((reason === 'timeout' || status === 504) && anyCostIsChosen(calls)) {
     return { outcome: reason, fault: faults[reason], provoked: true };
   }
