@@ -9,7 +9,7 @@ import { createSearchEngine, type SearchProvider } from './searchProvider.ts';
 
 const BASE_URL = 'https://api.search.brave.com';
 const TIMEOUTS = { firstByteMs: 10_000, idleMs: 5_000 };
-/** The service gives no more in one answer. */
+/** Most results that the service returns per request. */
 const MAX_RESULTS = 20;
 
 const text = z.string().nullish();
@@ -36,7 +36,7 @@ export function createBrave(options: ServiceAccess): SearchProvider {
       ...{ q: query, count: String(count), result_filter: 'web', text_decorations: 'false' },
     }),
     answer,
-    // Without hits the part is left out.
+    // The member is absent if there are no results.
     resultsOf: ({ web }) =>
       (web?.results ?? []).map(({ title, url, description, page_age, age }) => ({
         title: title ?? '',
@@ -53,7 +53,7 @@ const errorBody = z.object({ error: z.object({ code: z.string() }) });
 const CREDENTIAL_CODE = /SUBSCRIPTION|AUTHENTICATION|API_KEY|TOKEN_INVALID|OPTION_NOT_IN_PLAN|RESOURCE_NOT_ALLOWED/;
 const QUOTA_CODE = /QUOTA|USAGE_LIMIT|BILLING/;
 
-/** Meaning of an error reply. A wrong key is a 422 like a wrong query: only the code distinguishes them. */
+/** Maps an error reply. A wrong key is a 422, like a wrong query: only the code distinguishes them. */
 function failureOfReply(reply: WholeReply): UpstreamFailure {
   const code = codeOf(reply.body);
   const reason = reasonOf(reply, code);
@@ -71,7 +71,7 @@ function reasonOf({ status, headers }: WholeReply, code: string): UpstreamFailur
   if (status === 401 || status === 402 || status === 403) return 'credential';
   if (status === 503) return 'overloaded';
   if (status >= 500) return 'failed';
-  // Without the service's own words a 4xx comes from something in front of it.
+  // A 4xx without a known error body comes from a proxy.
   if (code === '') return 'garbage';
   return status === 400 || status === 422 ? 'refused' : 'failed';
 }
@@ -81,7 +81,7 @@ interface Window {
   resetSeconds: number;
 }
 
-/** The headers list the windows of the plan: "1, 15000" is one a second and 15,000 a month. */
+/** Reads the windows of the plan from the headers: "1, 15000" is one a second and 15,000 a month. */
 function windowsOf(headers: Record<string, string>): Window[] {
   const numbers = (errorNameOf: string) =>
     (headers[errorNameOf] ?? '').split(',').map((part) => Number.parseInt(part, 10));

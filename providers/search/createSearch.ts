@@ -1,4 +1,4 @@
-/** Opens the search engine of the configuration; without an entry Brave, where its key is set. */
+/** Opens the configured search engine; the default is Brave, if its key is set. */
 import type { SearchSettings } from '../../domain/providerSettings.ts';
 import { createBrave } from './brave.ts';
 import type { SearchProvider } from './searchProvider.ts';
@@ -6,7 +6,7 @@ import { createSearxng } from './searxng.ts';
 
 export interface SearchConfiguration {
   search?: SearchSettings;
-  /** The value of an environment variable that the entry names; undefined when unset. */
+  /** Value of an environment variable that the entry names; undefined if unset. */
   secret(name: string): string | undefined;
 }
 

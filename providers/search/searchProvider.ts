@@ -1,6 +1,6 @@
 /**
- * What every search engine speaks. An adapter asks once, never retries, and throws UpstreamFailure for whatever is no
- * answer; no hits are an answer.
+ * Interface of search engines. An adapter sends one request, never retries, and throws UpstreamFailure for an invalid
+ * reply. An empty list is valid.
  */
 import type { z } from 'zod';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
@@ -12,14 +12,13 @@ import { garbageFailure, parseJson } from '../shared/textFailures.ts';
 export interface SearchResult {
   title: string;
   url: string;
-  /** What the page says, as text. */
+  /** Excerpt of the page as plain text. */
   content: string;
-  /** As the engine gives it; empty when it gives none. */
+  /** Date in the engine's form; empty if it gives none. */
   date: string;
 }
 
 interface SearchOptions {
-  /** At most so many results. */
   limit: number;
   signal?: AbortSignal | undefined;
 }
@@ -33,17 +32,17 @@ export interface SearchProvider {
 interface EngineApi<Answer extends z.ZodType> {
   http: ServiceHttp;
   path: string;
-  /** The service gives no more in one answer. */
+  /** Most results that the service returns per request. */
   maxResults?: number;
   queryOf(query: string, count: number): Record<string, string>;
   answer: Answer;
-  /** Titles and contents may be marked up. Throws UpstreamFailure where nobody looked. */
+  /** Titles and contents may contain markup. Throws UpstreamFailure if no search took place. */
   resultsOf(answer: z.output<Answer>): SearchResult[];
-  /** For every status but 200. */
+  /** Handles every status but 200. */
   failureOf(reply: WholeReply): UpstreamFailure;
 }
 
-/** Throws the signal's reason when the caller gave up. */
+/** Throws the signal's reason on abort. */
 export function createSearchEngine<Answer extends z.ZodType>(api: EngineApi<Answer>): SearchProvider {
   const { http: engine, path, maxResults = Number.POSITIVE_INFINITY, queryOf, answer, resultsOf, failureOf } = api;
   return {
@@ -72,7 +71,7 @@ export function createSearchEngine<Answer extends z.ZodType>(api: EngineApi<Answ
   };
 }
 
-/** Engines mark what was searched for with tags and write entities: a result is text. */
+/** Engines highlight matches with tags and encode entities; a result is plain text. */
 const NAMED: Record<string, string | undefined> = {
   amp: '&',
   lt: '<',

@@ -8,11 +8,11 @@ import { createSearchEngine, type SearchProvider } from './searchProvider.ts';
 
 export interface SearxngOptions extends Omit<ServiceAccess, 'apiKey' | 'baseUrl'> {
   baseUrl: string;
-  /** For an instance behind a door of its own: sent as a bearer token. */
+  /** For an instance behind an authenticating proxy: sent as a bearer token. */
   apiKey?: string | undefined;
 }
 
-/** It waits for many engines, of which the slowest decides. */
+/** An instance waits for the slowest of many engines. */
 const TIMEOUTS = { firstByteMs: 15_000, idleMs: 5_000 };
 
 const text = z.string().nullish();
@@ -34,7 +34,7 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
     answer,
     resultsOf({ results, unresponsive_engines: silent }) {
       if (results.length === 0 && silent.length > 0) {
-        // No engine searched: this is not an answer that may be charged.
+        // No engine searched, so there is nothing to charge.
         const detail = `no results, and ${silent.length} engines did not answer`;
         throw new UpstreamFailure({ reason: 'failed', detail, status: 200 });
       }
@@ -49,7 +49,7 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
   });
 }
 
-/** It answers errors as pages. 403 is also what it says when JSON is not among the formats of its settings. */
+/** Errors come as pages. A 403 may also mean that the instance does not allow the JSON format. */
 function failureOfReply({ status, headers }: WholeReply): UpstreamFailure {
   return new UpstreamFailure({
     reason: REASONS[status] ?? (status >= 500 ? 'failed' : 'garbage'),

@@ -1,7 +1,6 @@
 /**
- * One of several addresses of a service for each call: a healthy one, by weight. A call goes to another address only
- * before anything of an answer came, and only where the first one has certainly not begun to work for it: what was made
- * twice would be paid twice.
+ * Chooses a healthy address of a service for each call, by weight. A call moves to another address only before any part
+ * of a reply arrives. The first address must certainly not have started work: double work would be paid twice.
  */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { AddressHealth, type AddressState } from './addressHealth.ts';
@@ -9,25 +8,25 @@ import type { StreamEnds } from './watchedEvents.ts';
 
 export interface CallOutcome<Name extends string> {
   call: Name;
-  /** `stopped`: the caller did not wait for the end. */
+  /** `stopped`: the caller left before the end. */
   outcome: 'done' | 'stopped' | 'error' | UpstreamFailureReason;
   address: string;
   durationMs: number;
 }
 
 export interface Address<Provider> {
-  /** For operators: never with a key. */
+  /** Shown to operators; never contains a key. */
   name: string;
   provider: Provider;
   weight: number;
 }
 
 export interface ChoiceOptions<Provider, Name extends string> {
-  /** All of the same kind. */
+  /** All serve the same models. */
   addresses: readonly Address<Provider>[];
-  /** One per attempt, when it is over. */
+  /** Called once per completed attempt. */
   observe?: ((outcome: CallOutcome<Name>) => void) | undefined;
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
 }
@@ -38,7 +37,7 @@ interface AddressCall<Name extends string> {
 }
 
 export interface AddressChoice<Provider, Name extends string> {
-  /** `follow` answers the same with its stream watched, or undefined where all of it is there. */
+  /** `follow` returns the answer with its stream watched, or undefined if the answer is complete. */
   ask<T>(
     asking: AddressCall<Name>,
     send: (provider: Provider) => Promise<T>,
@@ -158,13 +157,13 @@ async function attempt<Provider, Name extends string, T>(
   }
 }
 
-/** The client went away; a deadline that passed is the service's silence. */
+/** Whether the client left. A deadline counts as the service's fault. */
 function isStopped(signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   return !(signal.reason instanceof Error && signal.reason.name === 'TimeoutError');
 }
 
-/** Nothing was accepted, or the service says that it made nothing. */
+/** Whether nothing was accepted, or the service reports that it did no work. */
 function isSafeElsewhere({ reason, status }: UpstreamFailure): boolean {
   switch (reason) {
     case 'unreachable':
@@ -197,7 +196,7 @@ function pick<Provider, Name extends string>(
   return ready.at(-1);
 }
 
-/** Every address rests: the soonest one says for how long. */
+/** Failure while every address is paused, with the shortest wait. */
 function nobody<Provider, Name extends string>({ entries, now }: AddressPool<Provider, Name>): UpstreamFailure {
   const nowMs = now();
   const limited = entries.every(({ health }) => health.state(nowMs) === 'limited');

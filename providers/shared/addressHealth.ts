@@ -1,4 +1,4 @@
-/** Whether an address of a service is worth asking: a circuit that opens when it fails again and again. */
+/** Health of an address: a circuit breaker that opens after repeated failures. */
 import type { UpstreamFailure, UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
 export type AddressState = 'closed' | 'half-open' | 'open' | 'limited';
@@ -6,14 +6,14 @@ export type AddressState = 'closed' | 'half-open' | 'open' | 'limited';
 const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** A service that limits us without saying for how long. */
+/** Pause after a rate limit without a stated wait. */
 const LIMITED_MS = 1_000;
-/** A trial that takes longer than this does not keep others from trying. */
+/** Time after which an unfinished probe no longer blocks another. */
 const TRIAL_MS = 30_000;
 
 /**
- * Whether the address, not the request, is at fault. What a request could provoke (`garbage`) is no reason to close an
- * address to everybody.
+ * Whether the address, not the request, is at fault. Failures that a request can provoke (`garbage`) must not close an
+ * address to others.
  */
 const MEANING: Record<UpstreamFailureReason, 'fault' | 'answered' | 'nothing'> = {
   unreachable: 'fault',
@@ -48,17 +48,17 @@ export class AddressHealth {
     return this.openUntil > nowMs || this.trialUntil > nowMs ? 'open' : 'half-open';
   }
 
-  /** When it may be asked again. */
+  /** Time from which the address may be used again. */
   readyAt(nowMs: number): number {
     return Math.max(nowMs, this.limitedUntil, this.openUntil ?? 0, this.openUntil === undefined ? 0 : this.trialUntil);
   }
 
-  /** Of a half-open address one request at a time finds out. */
+  /** A half-open address is probed by one request at a time. */
   asked(nowMs: number): void {
     if (this.openUntil !== undefined) this.trialUntil = nowMs + TRIAL_MS;
   }
 
-  /** It has begun to answer: enough to end a trial, but a stream may still break. */
+  /** The reply has started: enough to end a probe, but a stream may still break. */
   began(): void {
     if (this.openUntil !== undefined) this.succeeded();
   }
@@ -70,7 +70,7 @@ export class AddressHealth {
     this.trialUntil = 0;
   }
 
-  /** Nothing is known of it: nobody waited for the answer any more. */
+  /** The outcome is unknown, because the caller left. */
   abandoned(): void {
     this.trialUntil = 0;
   }
@@ -85,9 +85,9 @@ export class AddressHealth {
     if (this.openUntil !== undefined || this.failures >= FAILURES_TO_OPEN) this.open(nowMs);
   }
 
-  /** Pauses that grow, and not the same on every process. */
+  /** Opens the circuit for a growing pause, randomised between processes. */
   private open(nowMs: number): void {
-    // Requests that were under way when it opened do not make the pause longer.
+    // Requests that were running when it opened do not extend the pause.
     if (this.openUntil !== undefined && this.openUntil > nowMs) return;
     this.openUntil = nowMs + this.pauseMs * (0.75 + this.random() / 2);
     this.pauseMs = Math.min(MAX_PAUSE_MS, this.pauseMs * 2);

@@ -1,4 +1,4 @@
-/** Is this file audio at all? A look at the first bytes, cheap enough to do before any output is stored. */
+/** Cheap check of the first bytes, before an output is stored: is the file audio? */
 
 import { type FileHandle, open } from 'node:fs/promises';
 
@@ -12,8 +12,8 @@ export type AudioContentType =
   | 'audio/webm';
 
 /**
- * Tells the container by its signature, never by what anybody says about it. Not audio, empty, or a RIFF file that ends
- * before the length it declares: not ok. It reads 64 bytes and parses nothing that could be made to hang.
+ * Detects the container by its signature, never by what is declared. Refuses other files, empty ones, and a RIFF file
+ * that is shorter than it declares. Reads 64 bytes and runs no decoder that could hang.
  */
 export function checkAudioFile(path: string): Promise<FileCheck<AudioContentType>> {
   return inspectFile(path, (head, sizeBytes) => {
@@ -25,7 +25,7 @@ export function checkAudioFile(path: string): Promise<FileCheck<AudioContentType
   });
 }
 
-/** The type that the first bytes of a file show; undefined when they are of no audio container. */
+/** Type by the first bytes; undefined for no audio container. */
 export function audioContentType(head: Buffer): AudioContentType | undefined {
   const ascii = head.toString('latin1');
   if (ascii.startsWith('RIFF') && ascii.startsWith('WAVE', 8)) return 'audio/wav';
@@ -37,7 +37,7 @@ export function audioContentType(head: Buffer): AudioContentType | undefined {
   return mpegContentType(head);
 }
 
-/** An MPEG audio frame header: 11 bits of sync, then fields of which some values are reserved. */
+/** Checks an MPEG audio frame header: 11 bits of sync, then fields with some reserved values. */
 function mpegContentType(head: Buffer): AudioContentType | undefined {
   const [sync = 0, layerByte = 0, rateByte = 0] = head;
   if (head.length < 4 || sync !== 0xff || (layerByte & 0xe0) !== 0xe0) return undefined;
@@ -50,7 +50,7 @@ function mpegContentType(head: Buffer): AudioContentType | undefined {
   return version !== 1 && bitrate !== 15 && sampleRate !== 3 ? 'audio/mpeg' : undefined;
 }
 
-/** Streamed WAV files declare 0 or the largest length; any other that is longer than the file was cut. */
+/** Streamed WAV files declare 0 or the largest length. Any other length beyond the file means that it was cut off. */
 function isCut(head: Buffer, sizeBytes: number): boolean {
   const declared = head.length >= 8 ? head.readUInt32LE(4) : 0;
   const known = declared !== 0 && declared !== 0xffffffff && declared !== 0x7fffffff;
@@ -63,7 +63,7 @@ export type FileCheck<ContentType> =
   | { ok: true; contentType: ContentType; sizeBytes: number }
   | { ok: false; detail: string };
 
-/** Opens a file and reads its first bytes, by which its kind can be told. */
+/** Opens a file and passes its first bytes to `inspect`. */
 export async function inspectFile<T>(
   path: string,
   inspect: (head: Buffer, sizeBytes: number, file: FileHandle) => T | Promise<T>,

@@ -1,4 +1,4 @@
-/** From the pieces of an answer to events of a chat, one list per piece of the network. */
+/** Converts the pieces of a body to chat events, one batch per piece. */
 import type { ChatDelta, ChatEvent, Completion } from '../../domain/text/chat.ts';
 import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
@@ -6,16 +6,16 @@ import { EventStreamParser } from './eventStream.ts';
 import { asFailure, garbageFailure, lostFailure } from './textFailures.ts';
 import type { ChatStream } from './textProvider.ts';
 
-/** How one service's frames are read; throws UpstreamFailure, and what was added to `events` before still counts. */
+/** Reads one service's frames. Throws UpstreamFailure; events already added to `events` still count. */
 export interface FrameReader {
   readonly upstreamId: string | undefined;
-  /** Adds to `events` what a frame says; true when it was the last one. */
+  /** Adds a frame's events to `events`; returns true after the last frame. */
   read(data: string, events: ChatEvent[]): boolean;
-  /** Everything was told: an end without the service's own last frame, even a broken one, takes nothing away. */
+  /** Whether the answer is complete. Then a missing last frame or a broken end loses nothing. */
   complete(): boolean;
 }
 
-/** Resolves with the first event, so that a service that fails at once can still be told by a status. */
+/** Resolves with the first event, so that an immediate failure can still become an HTTP status. */
 export async function openChatStream(body: ServiceBody, reader: FrameReader): Promise<ChatStream> {
   const batches = new EventBatches(body, reader);
   await batches.begin();
@@ -67,7 +67,7 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     return OVER;
   }
 
-  /** The only wait per piece: each further one costs hundreds of streams more than their frames (bench `chat`). */
+  /** One await per piece: with hundreds of streams each further one costs more than their frames (bench `chat`). */
   private async more(): Promise<NextBatch> {
     const events: ChatEvent[] = [];
     while (events.length === 0) {
@@ -96,7 +96,7 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
     if (piece === undefined) this.end();
   }
 
-  /** Only the body fails with a ServiceHttpError: what a reader makes of its frames has other names. */
+  /** Only the body throws ServiceHttpError; readers throw other errors. */
   private fail(error: unknown): void {
     const broke = error instanceof ServiceHttpError && error.failure !== 'stopped';
     if (broke && this.reader.complete()) {
@@ -116,7 +116,7 @@ class EventBatches implements AsyncIterableIterator<ChatEvent[]> {
   }
 }
 
-/** The events of a stream that would have said the same. */
+/** Converts a whole answer to the events of an equal stream. */
 function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
   const events = choices.flatMap(({ index, message, finishReason, logprobs }): ChatEvent[] => {
     const { content, tool_calls: calls, ...rest } = message;
@@ -132,7 +132,7 @@ function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
   return usage === undefined ? events : [...events, { type: 'usage', usage }];
 }
 
-/** Answer of a service that does not stream, as one batch. */
+/** Wraps a whole answer as a stream of one batch. */
 export function toChatStream(completion: Completion): ChatStream {
   async function* once(): AsyncGenerator<ChatEvent[]> {
     yield wholeAsEvents(completion);

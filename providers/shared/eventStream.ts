@@ -1,10 +1,10 @@
 /**
- * Server-sent events, as text services send them: only `data` matters. It keeps no timers and no streams, and reads each
- * byte once, since hundreds of streams share one core.
+ * Parses server-sent events of text services; only `data` matters. Uses no timers or streams and reads each byte once,
+ * because hundreds of streams share one core.
  */
 import { StringDecoder } from 'node:string_decoder';
 
-/** A line, or the lines of one event, are longer than any frame can be. */
+/** A line, or one event's lines, exceed the limit. */
 export class FrameTooLong extends Error {}
 
 const MAX_CHARACTERS = 8 * 1024 * 1024;
@@ -21,12 +21,12 @@ export class EventStreamParser {
     this.mostCharacters = mostCharacters;
   }
 
-  /** The data of the events that this piece of the body completes. */
+  /** Returns the data of the events that this piece completes. */
   push(piece: Buffer): string[] {
     return this.take(this.decoder.write(piece));
   }
 
-  /** What an end of the body without its blank line leaves: a last event, or the stump of one. */
+  /** Ends the body; returns a last event, or a partial one, that lacks its blank line. */
   end(): string[] {
     const events = this.take(this.decoder.end());
     if (this.line !== '') this.takeLine(this.line, events);
@@ -55,7 +55,7 @@ export class EventStreamParser {
     return events;
   }
 
-  /** Without the mark of the byte order, and without the second half of a line end whose first came before. */
+  /** Removes a byte order mark, and the `\n` of a line end whose `\r` ended the last piece. */
   private withoutOpening(text: string): string {
     if (text === '') return text;
     let from = 0;

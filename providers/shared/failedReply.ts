@@ -1,4 +1,4 @@
-/** Meaning of a status that is no success, where the service says no more. */
+/** Reason of an error status without further details. */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import type { FailedOutcome, GenerationRequest, Outcome } from './provider.ts';
@@ -9,7 +9,7 @@ const BY_STATUS: Record<number, UpstreamFailureReason> = {
   402: 'credential',
   403: 'credential',
   404: 'no_model',
-  // Some services answer it when the generation, not the request, took too long.
+  // Some services send it if the generation, not the request, took too long.
   408: 'timeout',
   413: 'refused',
   425: 'overloaded',
@@ -20,10 +20,10 @@ const BY_STATUS: Record<number, UpstreamFailureReason> = {
   529: 'overloaded',
 };
 
-/** Answered by gateways before or between the service's servers: an order may be running behind them. */
+/** Sent by gateways before or between the service's servers; the order may still be running. */
 export const GATEWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504, 520, 522, 524]);
 
-/** Outcome of an order for which the service has no capacity now. */
+/** Outcome of an order while the service has no capacity. */
 export function busyOutcome(
   { headers }: WholeReply,
   reason: Extract<FailedOutcome, { status: 'busy' }>['reason'],
@@ -32,7 +32,7 @@ export function busyOutcome(
   return { status: 'busy', reason, detail, retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()) };
 }
 
-/** `spoke`: in the service's own words; without them a 4xx comes from something in front of it. */
+/** `spoke`: the body has the service's error form; a 4xx without it comes from a proxy. */
 export function reasonOfStatus(status: number, spoke: boolean): UpstreamFailureReason {
   const known = BY_STATUS[status];
   if (known !== undefined) return known;
@@ -46,7 +46,7 @@ export interface ErrorReport {
   reason: UpstreamFailureReason;
   /** The service's names for the error: its type and code. */
   names: readonly unknown[];
-  /** For the client, where the request is at fault. */
+  /** Shown to the client if the request is at fault. */
   message: string;
   requestId: string | undefined;
   retryAfterMs: number | undefined;
@@ -73,7 +73,7 @@ export function failureOf(told: ErrorReport): UpstreamFailure {
   });
 }
 
-/** What the headers ask to wait: milliseconds, seconds or a date. */
+/** Wait that the headers request: milliseconds, seconds or a date. */
 export function pauseOf(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
   const exact = headers['retry-after-ms'];
   if (exact !== undefined && /^\d{1,9}(\.\d+)?$/.test(exact)) {
@@ -82,10 +82,10 @@ export function pauseOf(headers: Readonly<Record<string, string>>, nowMs: number
   return retryAfterMs(headers['retry-after'], nowMs);
 }
 
-/** Longer than this no job waits for a place; its own deadline ends it anyway. */
+/** No job waits longer; its own deadline ends it anyway. */
 const MAX_MS = 10 * 60_000;
 
-/** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when absent or neither. Bounded. */
+/** Parses `Retry-After` (seconds or an HTTP date) to at most `MAX_MS`; undefined if absent or invalid. */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();
@@ -94,12 +94,12 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
   return Math.min(MAX_MS, Math.max(0, Math.round(pauseMs)));
 }
 
-/** Only the form with a name of a day, as HTTP has it: Date.parse alone would read nearly anything as a date. */
+/** Accepts only HTTP's form with a weekday: Date.parse alone reads nearly any text as a date. */
 function dateMs(text: string): number {
   return /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-/** For an adapter that was handed an order of a kind it does not serve: the catalogue should not have let it come so far. */
+/** Outcome for an order of a kind that the adapter does not serve, which the catalogue should prevent. */
 export function unservedOutcome(request: GenerationRequest): Outcome {
   const message = 'The model is not available at the moment.';
   return { status: 'refused', reason: 'credential', message, detail: `no ${request.kind} at this provider` };

@@ -1,7 +1,7 @@
 /**
- * Fetches an output from the address that a service named. From the service itself it comes over the adapter's own
- * connection, credential included; from anywhere else through the guarded fetch and without a credential, so that an answer
- * can make us call no address of ours.
+ * Downloads an output from a URL that a service named. The service's own host is called by the adapter's connection
+ * with the credential. Other hosts go through the guarded fetch without one, so that a reply cannot make Farebox call
+ * internal addresses.
  */
 import { FareboxError } from '../../domain/errors.ts';
 import { type GuardedFetch, isRefusedTarget } from '../../infra/http/guardedFetch.ts';
@@ -11,7 +11,7 @@ import type { CallContext, FailedOutcome } from './provider.ts';
 
 export interface OutputSource {
   http: ServiceHttp;
-  /** The configured address of the service, of which only the origin counts. */
+  /** Configured address of the service; only its origin matters. */
   baseUrl: string;
   guardedFetch: GuardedFetch;
 }
@@ -24,9 +24,9 @@ interface OutputTarget {
 }
 
 export type FetchedOutput =
-  /** `contentType` as the server declared it, in lower case and without parameters; '' when it said nothing. */
+  /** `contentType` as declared, in lower case and without parameters; empty if absent. */
   | { ok: true; contentType: string }
-  /** `unknown`: ask for the order again later; `refused`: this address will never give a usable output. */
+  /** `unknown`: poll the order again later; `refused`: this URL will never give a usable output. */
   | { ok: false; outcome: FailedOutcome };
 
 export async function fetchOutput(source: OutputSource, url: string, fetching: FetchOptions): Promise<FetchedOutput> {

@@ -1,24 +1,24 @@
-/** Sizes of pictures in the forms in which services ask for them: pixels, or a ratio from a list. */
+/** Image sizes in the forms that services take: pixels, or a ratio from a list. */
 
 export interface PixelSize {
   width: number;
   height: number;
 }
 
-/** Pixels of the side of a square. */
+/** Side of a square of each tier, in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '0.5K': 512, '1K': 1_024, '2K': 2_048, '4K': 4_096 };
 
-/** What nearly all models of pictures work in. */
+/** Step of nearly all image models. */
 const STEP = 16;
 
-/** `ratio`: "16:9". Undefined for what is no ratio ("auto"). */
+/** `ratio`: "16:9". Undefined for anything else ("auto"). */
 export function ratioOf(ratio: string | undefined): number | undefined {
   const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio ?? '') ?? [];
   const value = Number(width) / Number(height);
   return Number.isFinite(value) && value > 0 ? value : undefined;
 }
 
-/** As many pixels as a square of the tier ("1K" where it is unknown or none is named), in steps of 16. */
+/** Size with the pixels of the tier's square (default and fallback "1K"), in steps of 16. */
 export function sizeOfRatio(ratio: number, tier: string | undefined): PixelSize {
   const side = TIERS[tier ?? '1K'] ?? 1_024;
   const width = side * Math.sqrt(ratio);
@@ -26,7 +26,7 @@ export function sizeOfRatio(ratio: number, tier: string | undefined): PixelSize 
   return { width: inSteps(width), height: inSteps(width / ratio) };
 }
 
-/** The one of the list that is the least different, in whichever direction; the list is not empty. */
+/** Returns the ratio of the list with the smallest relative difference. The list is not empty. */
 export function nearestRatio<Ratio extends string>(size: PixelSize, ratios: readonly [Ratio, ...Ratio[]]): Ratio {
   const wanted = Math.log(size.width / size.height);
   const distance = (ratio: string) => Math.abs(Math.log(ratioOf(ratio) ?? Number.MAX_VALUE) - wanted);

@@ -1,4 +1,4 @@
-/** Languages as services name them in English, by ISO 639-1. */
+/** English names of languages, by ISO 639-1 code. */
 const NAMES: Readonly<Record<string, string>> = {
   ar: 'Arabic',
   bg: 'Bulgarian',
@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
   zh: 'Chinese',
 };
 
-/** `said`: "en", "en-GB" or "english". Undefined for what is neither: the service shall find it out. */
+/** `said`: "en", "en-GB" or "english". Undefined for anything else: the service detects the language. */
 export function languageName(said: string | undefined): string | undefined {
   if (said === undefined) return undefined;
   const wanted = said.trim().toLowerCase();

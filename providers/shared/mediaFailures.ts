@@ -1,13 +1,10 @@
-/**
- * What went wrong at a service with a queue, for a client that waits: the outcomes in which such services are read, and
- * whatever a call can throw, as UpstreamFailure.
- */
+/** Converts outcomes of queued services, and errors of calls, to UpstreamFailure for a waiting client. */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { isRefusedTarget } from '../../infra/http/guardedFetch.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import type { FailedOutcome } from './provider.ts';
 
-/** The words of an outcome reach the client where the order is at fault, and nobody else. `status`: of the reply. */
+/** Passes an outcome's message on only if the order is at fault. `status`: of the reply. */
 export function failureOfOutcome(outcome: FailedOutcome, status?: number): UpstreamFailure {
   switch (outcome.status) {
     case 'refused': {
@@ -26,8 +23,8 @@ export function failureOfOutcome(outcome: FailedOutcome, status?: number): Upstr
 }
 
 /**
- * What a call threw; mistakes of our own stay what they are. `signal` is the caller's: a call that was given up at the
- * deadline is the service's silence, one that was given up for another reason a connection that we broke.
+ * Converts an error of a call; other errors stay unchanged. `signal` is the caller's: an abort at the deadline counts
+ * as a timeout, any other as a connection that Farebox broke.
  */
 export function asMediaFailure(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof UpstreamFailure) return error;
@@ -42,8 +39,8 @@ export function asMediaFailure(error: unknown, signal: AbortSignal): unknown {
 }
 
 /**
- * Failure of a call whose reply is read whole: malformed HTTP counts as lost like a cut answer, and may be requested
- * again.
+ * Failure of a call whose reply is read whole. Malformed HTTP counts as lost, like a truncated reply, and may be
+ * retried.
  */
 export function reasonOfCall({ sent, isTooLarge, isLate }: ServiceHttpError): UpstreamFailureReason {
   if (isTooLarge) return 'garbage';
@@ -62,7 +59,7 @@ export function abandonedFailure(signal: AbortSignal): UpstreamFailure {
       });
 }
 
-/** Runs a call in our words. */
+/** Runs a call and converts its errors. */
 export async function translateMediaFailures<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -71,7 +68,7 @@ export async function translateMediaFailures<T>(signal: AbortSignal, work: () =>
   }
 }
 
-/** The operations of an adapter, each in our words. */
+/** Wraps an adapter's operations so that their errors are converted. */
 export function operationsOf<Service>(service: Service) {
   return <Order, Context extends { signal: AbortSignal }, Result>(
     work: (service: Service, order: Order, context: Context) => Promise<Result>,
@@ -80,7 +77,7 @@ export function operationsOf<Service>(service: Service) {
       translateMediaFailures(context.signal, () => work(service, order, context));
 }
 
-/** All of them, or the first failure; then the others are given up. */
+/** Returns all results, or throws the first failure and aborts the others. */
 export async function allOrFirstFailure<T>(
   works: readonly ((signal: AbortSignal) => Promise<T>)[],
   signal: AbortSignal,

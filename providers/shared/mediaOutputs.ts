@@ -1,4 +1,4 @@
-/** Fetches what a service made from where it says that it is, and looks at its first bytes: what anybody says it is counts for nothing. */
+/** Downloads outputs of services and detects their type from the first bytes, never from what is declared. */
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
@@ -12,13 +12,13 @@ import { garbageFailure, lostFailure } from './textFailures.ts';
 import { pause } from './waitFor.ts';
 
 const LIMITS = {
-  /** A picture of 16.7 million pixels of 32 bits, with room to spare. */
+  /** An image of 16.7 million pixels of 32 bits, with room to spare. */
   image: { maxBytes: 100 * 1024 * 1024, timeoutMs: 60_000 },
-  /** Half an hour of sound without compression. */
+  /** Half an hour of uncompressed sound. */
   speech: { maxBytes: 200 * 1024 * 1024, timeoutMs: 120_000 },
 } as const;
 
-/** Fetching an output again costs nothing, other than ordering it again. */
+/** Retrying a download is free, unlike a second order. */
 const MAX_TRIES = 3;
 const PAUSE_MS = 200;
 
@@ -26,11 +26,11 @@ const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/avif']
 
 interface NamedOutput {
   url: string;
-  /** Of the file in the work folder; no two of a call are the same. */
+  /** File name in the work folder, unique within a call. */
   name: string;
 }
 
-/** Throws UpstreamFailure: `garbage` for what can never be used, `lost` where it could not be had. */
+/** Throws UpstreamFailure: `garbage` if the output can never be used, `lost` if the download failed. */
 async function fetchImage(
   source: OutputSource,
   { url, name }: NamedOutput,
@@ -43,7 +43,7 @@ async function fetchImage(
   return { path, contentType };
 }
 
-/** All of them, or the first failure; then the others are given up. */
+/** Returns all images, or throws the first failure and aborts the others. */
 export function fetchImages(
   source: OutputSource,
   { urls, name }: { urls: readonly string[]; name: string },
@@ -56,7 +56,7 @@ export function fetchImages(
   return allOrFirstFailure(works, context.signal);
 }
 
-/** The file is open when this answers, so that its name is not needed any more; unread it is closed when nobody waits. */
+/** The file is already open, so its name may be removed. An abort closes it if reading has not started. */
 export async function fetchSpeech(
   source: OutputSource,
   { url, name, format }: NamedOutput & { format: SpeechFormat },
@@ -65,7 +65,7 @@ export async function fetchSpeech(
   const path = join(context.workFolder, name);
   const head = await fetchTo(source, { url, path, ...LIMITS.speech }, context);
   const found = audioContentType(head);
-  // Samples without a container cannot be told from noise; a container can be told from samples.
+  // PCM samples cannot be distinguished from noise, but a container can be from samples.
   const fits = format === 'pcm' ? !isContainer(head) : found === SPEECH_CONTAINERS[format];
   if (!fits) throw garbageFailure(`the output is ${found ?? 'no audio'} where ${format} was ordered`);
   return { bytes: readOnce(await open(path, 'r'), context.signal) };
@@ -76,7 +76,7 @@ function readOnce(file: FileHandle, signal: AbortSignal): AsyncIterable<Buffer> 
   signal.addEventListener('abort', forget, { once: true });
   return (async function* () {
     signal.removeEventListener('abort', forget);
-    // It closes the file at the end, and when no more of it is wanted.
+    // The stream closes the file at the end, and when reading stops early.
     yield* file.createReadStream() as AsyncIterable<Buffer>;
   })();
 }
@@ -92,7 +92,7 @@ interface OutputDownload {
   timeoutMs: number;
 }
 
-/** Answers the first bytes. A data URL is as long as the answer that it came in, which has a limit. */
+/** Returns the first bytes. The length of a data URL is limited by the reply that contained it. */
 async function fetchTo(
   source: OutputSource,
   { url, ...target }: OutputDownload,
@@ -128,7 +128,7 @@ async function headOf(path: string): Promise<Buffer> {
   return head;
 }
 
-/** As many as were ordered, by whatever works that takes; all of them, or the failure of one. */
+/** Returns exactly the ordered number of images from any number of works, or throws. */
 export async function orderedPictures<Picture>(
   { styleReferences, count }: Pick<ImageOrder, 'styleReferences' | 'count'>,
   works: () => readonly ((signal: AbortSignal) => Promise<readonly Picture[]>)[],

@@ -1,61 +1,60 @@
 /**
- * What every provider of media speaks that are made while the client waits: pictures, transcripts, speech. An adapter is
- * stateless, calls its service once, never retries, and throws UpstreamFailure for whatever is no result. It has the
- * operations that its service has.
+ * Interface of synchronous media providers: images, transcripts, speech. An adapter is stateless, calls its service
+ * once, never retries, and throws UpstreamFailure if there is no result. It has the operations that its service has.
  */
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import type { AspectRatio, ImageFormat } from '../../domain/images/images.ts';
 
 export interface MediaCallContext {
-  /** A private folder for this call; results are put there, and whoever called removes it. */
+  /** A private folder for the results of this call; the caller removes it. */
   workFolder: string;
-  /** Aborted at the deadline and when nobody waits any more. */
+  /** Aborted at the deadline and when the client leaves. */
   signal: AbortSignal;
 }
 
 interface OrderBase {
-  /** The provider's own name for the model. */
+  /** The provider's name for the model. */
   upstreamModel: string;
-  /** A word for who asks, for services that want one; it names nobody. */
+  /** Opaque name of the end user, for services that require one. */
   endUser: string;
 }
 
-/** A picture that was looked at and found within its bounds. It may be read, not changed. */
+/** A checked image within the size limits. Read-only. */
 export interface ImageFile {
   path: string;
   contentType: string;
-  /** In pixels, as shown: after the rotation that its Exif data ask for. */
+  /** In pixels, after the Exif rotation. */
   width: number;
   height: number;
 }
 
 export interface ImageEdit extends OrderBase {
   prompt: string;
-  /** The base first; the others are layers or masks. */
+  /** The base first, then layers or masks. */
   images: readonly ImageFile[];
-  /** Undefined: the model has no choice of them. */
+  /** Undefined: the model offers no choice. */
   aspectRatio?: AspectRatio;
-  /** True: nobody asked for that ratio, it is the closest to the base's. */
+  /** True: not requested, but derived from the base. */
   isRatioInferred?: boolean;
   /** A tier of the model ("1K"); undefined: it has none. */
   resolution?: string;
   quality?: Quality;
   format: ImageFormat;
   safeMode: boolean;
-  /** The service shall not think about the prompt first. */
+  /** Disables the service's reasoning about the prompt. */
   skipsThinking: boolean;
 }
 
 export interface ImageOrder extends OrderBase {
   prompt: string;
   negativePrompt?: string;
-  /** In pixels; both or none. */
+  /** In pixels; both or neither. */
   width?: number;
   height?: number;
   aspectRatio?: string;
   resolution?: string;
   quality?: Quality;
-  /** How closely the prompt is followed, above 0, at most 20. */
+  /** Prompt adherence, above 0 and at most 20. */
   guidance?: number;
   steps?: number;
   seed?: number;
@@ -65,7 +64,7 @@ export interface ImageOrder extends OrderBase {
   /** An entry of GET /image/styles. */
   style?: string;
   styleReferences: readonly { image: ImageFile; strength: number }[];
-  /** 0–100. */
+  /** From 0 to 100. */
   loraStrength?: number;
   hidesWatermark: boolean;
   searchesWeb: boolean;
@@ -78,9 +77,9 @@ export interface Cutout extends OrderBase {
 
 export interface Enlargement extends OrderBase {
   image: ImageFile;
-  /** Of each side; the result may be a little smaller where the service knows only whole factors. */
+  /** Factor per side. The result may be smaller if the service supports whole factors only. */
   scale: number;
-  /** 0–0.02: how much may be invented. */
+  /** From 0 to 0.02: how much detail may be invented. */
   creativity: number;
 }
 
@@ -88,17 +87,17 @@ export interface MadeImage {
   /** In the work folder. */
   path: string;
   contentType: string;
-  /** The service judged it adult and blurred it. */
+  /** The service classified it as adult and blurred it. */
   isBlurred?: boolean;
 }
 
-/** A recording that was decoded. It may be read, not changed. */
+/** A decoded recording. Read-only. */
 export interface RecordingFile {
   path: string;
   contentType: string;
   /** ffmpeg's name of the demuxer that read it. */
   demuxer: string;
-  /** Decoded. */
+  /** Measured by decoding. */
   seconds: number;
 }
 
@@ -127,20 +126,20 @@ export type SpeechFormat = (typeof SPEECH_FORMATS)[number];
 
 export interface SpeechOrder extends OrderBase {
   text: string;
-  /** A voice of the model, or one of the service's own. */
+  /** A voice of the model, or a cloned one of the service. */
   voice?: string;
   format: SpeechFormat;
-  /** 1 is the voice's own. */
+  /** 1 is the voice's normal speed. */
   speed: number;
-  /** As the request says it: "en", "English". */
+  /** As in the request: "en", "English". */
   language?: string;
-  /** How it shall sound, in words. */
+  /** Description of the wanted tone. */
   style?: string;
   temperature?: number;
   topP?: number;
 }
 
-/** Begun, so that a failure before the first byte is still an ordinary one. A stream that breaks throws UpstreamFailure. */
+/** Already started: a failure before the first byte is an ordinary one. A later failure throws UpstreamFailure. */
 export interface Speech {
   bytes: AsyncIterable<Buffer>;
 }
@@ -151,24 +150,24 @@ export interface VoiceSample extends OrderBase {
 
 export interface MediaProvider {
   /**
-   * True: our own library, which reads what we accept as it is and answers files that can be sent as they are. The
-   * sources of all others are made plain first (upright, 8 bits, without notes), and so are their results.
+   * True for the local library, which reads accepted files as they are and returns files ready to send. For all others,
+   * sources and results are normalised (upright, 8 bits, no metadata).
    */
   readonly readsAll?: boolean;
-  /** Throws FareboxError where it is known before any charge that the edit cannot be made. */
+  /** Throws FareboxError if the edit is known to be impossible before any charge. */
   checkEdit?(edit: ImageEdit): void;
   editImage?(edit: ImageEdit, context: MediaCallContext): Promise<MadeImage>;
-  /** As many as were ordered. */
+  /** Returns the ordered number of images. */
   makeImages?(order: ImageOrder, context: MediaCallContext): Promise<MadeImage[]>;
   cutOut?(cutout: Cutout, context: MediaCallContext): Promise<MadeImage>;
   enlarge?(enlargement: Enlargement, context: MediaCallContext): Promise<MadeImage>;
-  /** Throws FareboxError where it is known before any charge that the recording cannot be transcribed. */
+  /** Throws FareboxError if the transcription is known to be impossible before any charge. */
   checkTranscription?(order: TranscriptionOrder): void;
   transcribe?(order: TranscriptionOrder, context: MediaCallContext): Promise<Transcript>;
-  /** Throws FareboxError where it is known before any charge that the text cannot be spoken. */
+  /** Throws FareboxError if the speech is known to be impossible before any charge. */
   checkSpeech?(order: SpeechOrder): void;
   speak?(order: SpeechOrder, context: MediaCallContext): Promise<Speech>;
-  /** Answers the service's own name for the voice, to be used in orders of speech. */
+  /** Returns the service's name for the voice, for use in speech orders. */
   cloneVoice?(sample: VoiceSample, context: MediaCallContext): Promise<string>;
   close?(): Promise<void>;
 }

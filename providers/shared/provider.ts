@@ -1,6 +1,6 @@
 /**
- * What every provider of queued media speaks. An adapter is stateless: it gets a source file and our words, calls its
- * service, and answers with an outcome. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
+ * Interface of queued media providers. An adapter is stateless: it takes a request, calls its service and returns an
+ * outcome. A lost reply is `unknown`, never a guess: the caller decides what to ask next.
  */
 
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
@@ -8,10 +8,10 @@ import type { MeasuredMedium } from '../../domain/generation/media.ts';
 import type { VideoOrder } from '../../domain/generation/videoOrder.ts';
 import type { UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 
-/** A voice-changer order in our words. The source is the very file that was measured. */
+/** A voice changer order. The source is the very file that was measured. */
 export interface VoiceChangeRequest {
   kind: 'voice-changer';
-  /** Our reference, the queue_id: adapters pass it on where the service can be asked by it later. */
+  /** The queue_id. Adapters pass it on if the service can be asked by it later. */
   reference: string;
   upstreamModel: string;
   sourcePath: string;
@@ -24,19 +24,17 @@ export interface VoiceChangeRequest {
   seed?: number;
 }
 
-/** Speech, music and sounds from words. */
+/** Speech, music and sounds from text. */
 export interface AudioRequest extends AudioOrder {
-  /** As for a voice change. */
   reference: string;
   upstreamModel: string;
 }
 
-/** Moving pictures from words and media, and the enlargement of a video. */
+/** Videos from text and media, and the upscaling of a video. */
 export interface VideoRequest extends VideoOrder {
-  /** As for a voice change. */
   reference: string;
   upstreamModel: string;
-  /** In the order of the request; the files may be read, not changed. */
+  /** In the order of the request; read-only files. */
   media: readonly MediaFile[];
 }
 
@@ -47,50 +45,50 @@ export interface MediaFile extends MeasuredMedium {
 
 export type GenerationRequest = VoiceChangeRequest | AudioRequest | VideoRequest;
 
-/** Where the output was put: a file below the `workFolder` that the caller gave; the caller deletes the folder. */
+/** The output, a file below the caller's `workFolder`, which the caller deletes. */
 export interface GenerationOutput {
   path: string;
   contentType: string;
-  /** What the provider told about itself, for the log and the timeline: request ids, never content. */
+  /** The provider's request ids, for the log and the timeline; never content. */
   providerReference?: string;
 }
 
-/** A provider's handle of a running generation: plain JSON, so that a workflow can carry it. */
+/** A provider's handle of a running generation: plain JSON for use in workflows. */
 export type OperationHandle = { [key: string]: string | number | boolean };
 
 export type Outcome =
   | { status: 'done'; output: GenerationOutput }
   | { status: 'running'; operation: OperationHandle; retryAfterMs?: number; percent?: number | undefined }
-  /** `message` may be shown to the client where the order is at fault; `detail` is for the log only. */
+  /** `message` may be shown to the client if the order is at fault; `detail` is for the log only. */
   | { status: 'refused'; reason: RefusalReason; message: string; suggestedPrompt?: string; detail?: string }
-  /** Known not to have been accepted because the service has no room now: try again after a pause. */
+  /** Certainly not accepted, because the service has no capacity now: retry after a pause. */
   | {
       status: 'busy';
       reason: 'concurrency' | Extract<UpstreamFailureReason, 'overloaded' | 'rate_limited'>;
       retryAfterMs?: number | undefined;
-      /** For the log: what the service told about its limits. */
+      /** For the log: the limits that the service reported. */
       detail?: string;
     }
-  /** The request may have been accepted: never to be repeated blindly. */
+  /** The request may have been accepted: never retry blindly. */
   | { status: 'unknown'; detail: string };
 
 export type FailedOutcome = Extract<Outcome, { status: 'refused' | 'busy' | 'unknown' }>;
 
-/** `failed`: also of an answer that cannot be an output. */
+/** `failed` includes replies that cannot be an output. */
 export type RefusalReason = Extract<UpstreamFailureReason, 'refused' | 'content_policy' | 'failed' | 'credential'>;
 
 export interface CallContext {
-  /** A private folder for this call; deleted by the caller afterwards. */
+  /** A private folder for this call; the caller deletes it. */
   workFolder: string;
   /** Aborted at the deadline, on cancellation and at shutdown. */
   signal: AbortSignal;
-  /** Called while work goes on, so that a dead worker is noticed quickly. */
+  /** Called during work, so that a dead worker is noticed quickly. */
   heartbeat: () => void;
-  /** Where the service may tell the end of the order, for those that call back; absent where we cannot be reached. */
+  /** URL where the service may report the end of the order; absent if Farebox cannot be reached. */
   callbackUrl?: string;
 }
 
-/** A call that says it comes from the service; exactly what arrived. */
+/** An unverified call that claims to come from the service, exactly as it arrived. */
 export interface Callback {
   /** Lower-case names. */
   headers: Readonly<Record<string, string>>;
@@ -99,20 +97,20 @@ export interface Callback {
 
 export interface GenerationProvider {
   /**
-   * True when the same order may be handed in twice without harm (no foreign service, no cost): then a lost reply is
-   * answered by doing it again instead of by `unknown`.
+   * True if an order may be submitted twice without harm (no foreign service, no cost). Then a lost reply is retried
+   * instead of being `unknown`.
    */
   readonly repeatable: boolean;
   start(request: GenerationRequest, context: CallContext): Promise<Outcome>;
-  /** Asks for a running generation. Absent where `start` always answers with the result. */
+  /** Polls a running generation. Absent if `start` always returns the result. */
   check?(operation: OperationHandle, context: CallContext): Promise<Outcome>;
-  /** Asks by our own reference after a lost reply; `undefined` answer: the service never accepted it. */
+  /** Looks up an order by its reference after a lost reply; `undefined`: the service never accepted it. */
   find?(reference: string, context: CallContext): Promise<Outcome | undefined>;
-  /** Tells the service to stop; best effort. True only where the service says that it stopped and did nothing to be paid for. */
+  /** Cancels at the service, best effort. True only if the service confirms that it stopped and nothing is charged. */
   cancel?(operation: OperationHandle, context: CallContext): Promise<boolean>;
   /**
-   * Whether a call to the `callbackUrl` of an order is the service's own, by its signature. A genuine call only wakes the
-   * job, which then asks the service itself, so its content is never believed. False for a forged, stale or repeated one.
+   * Verifies the signature of a call to `callbackUrl`. A genuine call only wakes the job, which then polls the service,
+   * so its content is never trusted. False for a forged, stale or repeated call.
    */
   isGenuine?(call: Callback, signal: AbortSignal): Promise<boolean>;
 }

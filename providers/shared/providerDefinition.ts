@@ -1,4 +1,4 @@
-/** Definition of a kind of provider: what `providers/<kind>/index.ts` exports and providers/registry.ts lists. */
+/** Definition of a provider kind: exported by `providers/<kind>/index.ts` and listed in providers/registry.ts. */
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import type { ImageWork } from '../../engines/images/imageWork.ts';
 import type { MediaTools } from '../../engines/media/mediaTools.ts';
@@ -11,15 +11,15 @@ import type { TextProvider } from './textProvider.ts';
 
 export interface ProviderDefinition<Settings extends ProviderSettings = ProviderSettings>
   extends ConfigurableKind<Settings> {
-  /** Starts nothing: the process calls the parts that it needs. Called only for entries with the key of an address. */
+  /** Starts nothing: the process opens the parts that it needs. Called only for entries with the key of an address. */
   open(entry: OpenEntry<Settings>): ProviderParts;
 }
 
-/** Work of an entry, one part for each way of handing it over. A kind has those that its models need. */
+/** Parts of an entry, one per interface. A kind has those that its models need. */
 export interface ProviderParts {
-  /** Text and embeddings, while the client waits. */
+  /** Text and embeddings, synchronous. */
   text?(): TextProvider;
-  /** Images, transcripts and speech, while the client waits. */
+  /** Images, transcripts and speech, synchronous. */
   media?(images: ImageWork): MediaProvider;
   /** Queued jobs. */
   queue?(): GenerationProvider;

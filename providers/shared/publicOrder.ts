@@ -1,6 +1,6 @@
 /**
- * Orders under the field names of the published API (AUDIO-1, VIDEO-1): what the adapters tell a service's own names from,
- * and what a model without a row of its own is sent. Lengths are whole seconds.
+ * Orders under the field names of the published API. Adapters derive service names from them, and models without a row
+ * of their own get them as they are. Durations are whole seconds.
  */
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 import type { MediaRole } from '../../domain/generation/media.ts';
@@ -9,7 +9,7 @@ import type { MediaFile } from './provider.ts';
 import { definedFields, type Fields } from './textFailures.ts';
 
 export interface PublicMedium extends Pick<MediaFile, 'role' | 'index' | 'element'> {
-  /** The address of the medium, or the file until it has one. */
+  /** URL of the medium, or the file until it has one. */
   value: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** A service's queue as jobs ask for it: each answer, and each one that is lost, is an outcome. */
+/** Runs jobs in a service's queue: every reply, and every lost one, becomes an outcome. */
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import type { CallContext, FailedOutcome, GenerationProvider, OperationHandle, Outcome } from './provider.ts';
 import type { QueueState, ServiceQueue } from './waitFor.ts';
@@ -7,9 +7,9 @@ export type MediumKind = 'audio' | 'video';
 
 interface QueuedWork<Order, Ticket extends OperationHandle, Result> {
   queue: ServiceQueue<Order, Ticket, Result>;
-  /** Undefined: it is none of ours. */
+  /** Undefined: not a handle of this adapter. */
   readHandle(operation: OperationHandle): QueueHandle<Ticket> | undefined;
-  /** Fetches the output of an order that succeeded. */
+  /** Downloads the output of a succeeded order. */
   deliver(result: Result, handle: QueueHandle<Ticket>, context: CallContext): Promise<Outcome>;
 }
 
@@ -62,15 +62,15 @@ const NOT_OURS: FailedOutcome = {
   detail: 'the handle is not one of ours',
 };
 
-/** Only an order that certainly was not sent may be handed in again. */
+/** Only an order that was certainly not sent may be submitted again. */
 export function outcomeOfLostOrder(error: unknown): FailedOutcome {
   if (!(error instanceof ServiceHttpError)) throw error;
   const { message: detail, sent } = error;
-  // Refused, unresolvable, no TLS: nothing was accepted.
+  // Connection refused, name not resolved, or no TLS: nothing was accepted.
   return sent === 'not_sent' ? { status: 'busy', reason: 'overloaded', detail } : { status: 'unknown', detail };
 }
 
-/** Outcome of a failed poll: it is repeated later. */
+/** Outcome of a failed poll, which is repeated later. */
 function outcomeOfLostAnswer(error: unknown): FailedOutcome {
   if (!(error instanceof ServiceHttpError)) throw error;
   return { status: 'unknown', detail: error.message };

@@ -1,8 +1,8 @@
 const MAX_SEEN = 10_000;
 
 /**
- * Remembers signed calls for as long as they could be repeated at all; when there are too many, the oldest go first. The
- * memory is this process's own: another replica takes a copy of a call once more, which only wakes a job.
+ * Remembers signed calls while they could be replayed; drops the oldest above `MAX_SEEN`. The memory is local: another
+ * process accepts a replay once more, which only wakes a job.
  */
 export function createSeenCalls(): (call: string, untilMs: number) => boolean {
   const seen = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The addresses of an entry, each with its key, and the adapters at all of them as one provider. */
+/** Addresses of a provider entry, each with its key, combined to one provider. */
 import { addressesOf, type ProviderEntry } from '../../domain/providerKind.ts';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import type { Address } from './addressChoice.ts';
@@ -6,24 +6,24 @@ import type { MediaProvider } from './mediaProvider.ts';
 import type { TextProvider } from './textProvider.ts';
 import { createMediaAddresses, createUpstreams, type MediaOutcome, type TextOutcome } from './upstreams.ts';
 
-/** Means of reaching a service with one key. */
+/** Access to a service with one key. */
 export interface ServiceAccess {
-  /** Empty where none is sent: only where the kind says so by `sendsKeyTo`, or has no `keyVariable`. */
+  /** Empty if none is sent: `sendsKeyTo` of the kind excludes it, or the kind has no `keyVariable`. */
   apiKey: string;
-  /** Default: the published address, or addresses. */
+  /** Default: the published addresses. */
   baseUrl?: string | undefined;
   allowPrivateNetwork?: boolean | undefined;
   timeouts?: Partial<ProviderTimeouts> | undefined;
 }
 
-/** Means of reaching a service at one of its addresses. */
+/** Access to a service at one of its addresses. */
 export interface AddressAccess extends Required<ServiceAccess> {
   /** Name of the entry, for the metrics. */
   name: string;
 }
 
 interface ServiceAddress {
-  /** For operators: never with a key. */
+  /** Shown to operators; never contains a key. */
   name: string;
   weight: number;
   access: AddressAccess;
@@ -31,11 +31,11 @@ interface ServiceAddress {
 
 export interface ReachableService {
   addresses: readonly [ServiceAddress, ...ServiceAddress[]];
-  /** One per attempt, for the metrics. */
+  /** Called once per attempt, for the metrics. */
   observe: ((outcome: TextOutcome | MediaOutcome) => void) | undefined;
 }
 
-/** An address whose key is missing is left out. Undefined: none is left. */
+/** Omits addresses without their key. Undefined: none is left. */
 export function openAddresses(
   name: string,
   entry: ProviderEntry,
@@ -51,13 +51,13 @@ export function openAddresses(
   return first && [first, ...others];
 }
 
-/** Two keys at one address are two. */
+/** Two keys at one address count as two addresses. */
 function nameOf(baseUrl: string | undefined, variable: string | undefined): string {
   const host = baseUrl === undefined ? 'default' : new URL(baseUrl).host;
   return variable === undefined ? host : `${host} ${variable}`;
 }
 
-/** Each call goes to one of the addresses; one that fails again and again is given a rest. */
+/** Sends each call to one of the addresses, except those paused after repeated failures. */
 export function textAtAddresses(
   { addresses, observe }: ReachableService,
   open: (access: AddressAccess) => TextProvider,
@@ -65,7 +65,6 @@ export function textAtAddresses(
   return createUpstreams({ addresses: openAll(addresses, open), observe });
 }
 
-/** As for text. */
 export function mediaAtAddresses(
   { addresses, observe }: ReachableService,
   open: (access: AddressAccess) => MediaProvider,

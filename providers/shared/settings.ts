@@ -1,4 +1,4 @@
-/** Building blocks for the settings of a kind of provider. */
+/** Building blocks for the settings of provider kinds. */
 import { z } from 'zod';
 import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
 import { count, environmentName, serviceUrl, strictObject, timeouts } from '../../infra/config/schema/primitives.ts';
@@ -17,7 +17,7 @@ export const limits = strictObject({
   perMinute: count(1, 10_000).exactOptional(),
 }).exactOptional();
 
-/** A service that orders are queued for and that can call back. */
+/** A service with a queue that can call back. */
 export const callingService = { ...service, limits, callbacks: z.boolean().exactOptional() };
 
 const upstream = strictObject({

@@ -1,4 +1,4 @@
-/** Speech as a service sends it: looked at when it begins, then passed on as it comes. */
+/** Checks the beginning of a service's speech, then streams it. */
 
 import type { ServiceBody } from '../../infra/http/serviceExchange.ts';
 import type { ServiceReply } from '../../infra/http/serviceHttp.ts';
@@ -6,7 +6,7 @@ import { type AudioContentType, audioContentType } from './audioFile.ts';
 import type { Speech, SpeechFormat } from './mediaProvider.ts';
 import { asFailure, garbageFailure } from './textFailures.ts';
 
-/** An hour of the best that is sold; a speech is of 4,096 characters at most. */
+/** An hour at the best quality; a speech has at most 4,096 characters. */
 export const MAX_SPEECH_BYTES = 64 * 1024 * 1024;
 
 /** Undefined: samples without a container. */
@@ -18,12 +18,12 @@ export const SPEECH_CONTAINERS: Record<SpeechFormat, AudioContentType | undefine
   wav: 'audio/wav',
   pcm: undefined,
 };
-/** What no samples begin with; two bytes of them may look like a frame of MPEG audio. */
+/** Containers that samples cannot resemble; two bytes of samples may look like an MPEG audio frame. */
 const NO_SAMPLES: readonly (AudioContentType | undefined)[] = ['audio/wav', 'audio/ogg', 'audio/flac'];
-/** The longest signature. */
+/** Longest signature. */
 const HEAD_BYTES = 12;
 
-/** Of a reply with status 200. Throws UpstreamFailure where it does not begin like the format that was ordered. */
+/** Takes a reply with status 200. Throws UpstreamFailure if it does not begin like the ordered format. */
 export async function openSpeech(reply: ServiceReply, format: SpeechFormat): Promise<Speech> {
   const { body, status } = reply;
   const declared = reply.headers['content-type'] ?? '';
@@ -53,7 +53,7 @@ async function firstBytes(body: ServiceBody): Promise<Buffer> {
   return head;
 }
 
-/** No generator: one that is left before it began would keep its connection. */
+/** Not a generator: one that is left before its first step would keep its connection. */
 class SpeechBytes implements AsyncIterableIterator<Buffer, undefined> {
   private head: Buffer | undefined;
   private readonly body: ServiceBody;

@@ -1,4 +1,4 @@
-/** What the adapters of text services share about failures: words for the log, and never a word of a prompt or a reply. */
+/** Failures of text services. Log texts never contain any of a prompt or a reply. */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { ServiceHttpError, type ServiceHttpFailure } from '../../infra/http/serviceHttpError.ts';
 import { FrameTooLong } from './eventStream.ts';
@@ -11,7 +11,7 @@ const REASONS: Record<Exclude<ServiceHttpFailure, 'stopped' | 'unprepared'>, Ups
   unsendable: 'refused',
 };
 
-/** Anything that a call can throw, as an UpstreamFailure; mistakes of our own stay what they are. */
+/** Converts an error of a call to UpstreamFailure; other errors stay unchanged. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof UpstreamFailure) return error;
   if (error instanceof FrameTooLong) return garbageFailure('a frame is too long');
@@ -30,7 +30,7 @@ export async function translateFailures<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Given up by a deadline is the service's silence; given up by the client is a connection that we broke, if there was one. */
+/** An abort at the deadline is a timeout; one by the client is a connection that Farebox broke, if there was one. */
 function reasonOf(
   failure: Exclude<ServiceHttpFailure, 'unprepared'>,
   { isLate, sent }: ServiceHttpError,
@@ -40,7 +40,7 @@ function reasonOf(
   return sent === 'not_sent' ? 'unreachable' : 'lost';
 }
 
-/** Codes of the chain of causes; their messages may name addresses. */
+/** Lists the error codes of the causes; messages may contain addresses. */
 function describe(error: ServiceHttpError): string {
   const codes: string[] = [];
   for (let each: unknown = error.cause; each instanceof Error && codes.length < 5; each = each.cause) {
@@ -57,25 +57,25 @@ export function lostFailure(detail: string): UpstreamFailure {
   return new UpstreamFailure({ reason: 'lost', detail });
 }
 
-/** A name that a service gave to an error: a short word without digits, or a status; left out where it could be an echo. */
+/** Error name of a service: a short word without digits, or a status. Empty if it could echo the request. */
 export function errorNameOf(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && /^([A-Za-z][A-Za-z_.:-]{0,63}|\d{1,3})$/.test(text) ? text : '';
 }
 
-/** A service's id of a request: printable and short, or left out. */
+/** Request id of a service; empty unless printable and short. */
 export function idOf(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]{1,80}$/.test(value) ? value : '';
 }
 
-/** A type that a service declared, for the log. */
+/** Declared content type, for the log. */
 export function printableType(text: string): string {
   return /^[\w.+/-]{1,80}$/.test(text) ? text : 'something else';
 }
 
 const MAX_WORDS = 300;
 
-/** Foreign words on one line and of bounded length, before they reach a client. */
+/** Makes upstream text one line of bounded length for clients. */
 export function oneLine(value: unknown): string {
   if (typeof value !== 'string') return '';
   return value
@@ -85,7 +85,7 @@ export function oneLine(value: unknown): string {
     .slice(0, MAX_WORDS);
 }
 
-/** Undefined: it is none. */
+/** Undefined: invalid JSON. */
 export function parseJson(text: string | Buffer): unknown {
   try {
     return JSON.parse(text.toString());
@@ -104,7 +104,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts of tokens as services tell them: undefined unless a whole number from 0. */
+/** Token count of a service; undefined unless a whole number from 0. */
 export function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

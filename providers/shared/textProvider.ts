@@ -1,11 +1,11 @@
 /**
- * What every provider of text speaks: an adapter turns our words into its service's and back. It is stateless, calls the
- * service once, never retries, and throws UpstreamFailure for whatever is no answer.
+ * Interface of text providers: an adapter translates requests and replies. It is stateless, calls the service once,
+ * never retries, and throws UpstreamFailure if there is no answer.
  */
 import type { ChatEvent, ChatRequest, Completion } from '../../domain/text/chat.ts';
 
 export interface TextCallContext {
-  /** Aborted when nobody waits any more; the connection ends with it. */
+  /** Aborted when the client leaves; it ends the connection. */
   signal: AbortSignal;
 }
 
@@ -19,11 +19,11 @@ export interface EmbeddingRequest {
 export interface Embeddings {
   /** In the order of the inputs. */
   vectors: Float32Array[];
-  /** Undefined: the service did not say, and we count ourselves. */
+  /** Undefined: not reported, so Farebox counts. */
   promptTokens: number | undefined;
 }
 
-/** What one call of `embed` may ask for. */
+/** Limits of one `embed` call. */
 export interface EmbeddingLimits {
   maxDimensions: number;
   /** Inputs times dimensions. */
@@ -32,19 +32,19 @@ export interface EmbeddingLimits {
 }
 
 export interface ChatStream {
-  /** What came with one piece of the network, in order; the adapter reads on only when the next is asked for. */
+  /** Events of one network piece per batch, in order. The adapter reads only when the next is requested. */
   events: AsyncIterable<ChatEvent[]>;
-  /** The service's own id of the reply, for the log, as soon as it is known. */
+  /** The service's id of the reply, for the log, once known. */
   upstreamId?: string | undefined;
 }
 
 export interface TextProvider {
   complete?(request: ChatRequest, context: TextCallContext): Promise<Completion>;
-  /** Resolves when the service has begun to answer: a failure before it can still be told with a status. */
+  /** Resolves when the reply starts: an earlier failure can still become an HTTP status. */
   stream?(request: ChatRequest, context: TextCallContext): Promise<ChatStream>;
-  /** False: in the form in which it is sent, the request turns reasoning off for certain. Left out: never false. */
+  /** False: the request as sent certainly turns reasoning off. Absent: never false. */
   mayReason?(request: ChatRequest): boolean;
-  /** Left out: the service itself refuses what it does not take. */
+  /** Absent: the service itself refuses excess values. */
   embeddingLimits?: EmbeddingLimits;
   embed?(request: EmbeddingRequest, context: TextCallContext): Promise<Embeddings>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The bodies of whole replies of text services. */
+/** Reads whole bodies of text services. */
 
 import { parseInTurns } from '../../engines/text/parseInTurns.ts';
 import type { ServiceReply, WholeReply } from '../../infra/http/serviceHttp.ts';
@@ -8,7 +8,7 @@ import { garbageFailure, parseJson } from './textFailures.ts';
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 256 * 1024;
 
-/** The status says enough where the body of a failure is cut or endless. */
+/** Uses only the status if the body is truncated or too large. */
 export async function errorReplyOf({ status, headers, body }: ServiceReply): Promise<WholeReply> {
   try {
     return { status, headers, body: await body.whole(MAX_ERROR_BYTES) };
@@ -24,7 +24,7 @@ export async function jsonOf({ status, body }: ServiceReply): Promise<unknown> {
   return json;
 }
 
-/** The same for replies of many megabytes: the event loop is held up for milliseconds only. */
+/** For replies of many megabytes: blocks the event loop for milliseconds only. */
 export async function largeJsonOf({ status, body }: ServiceReply): Promise<unknown> {
   const bytes = await body.whole(MAX_WHOLE_BYTES);
   return await parseInTurns(bytes).catch(() => {

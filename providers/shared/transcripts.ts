@@ -1,14 +1,14 @@
-/** What services answer to a recording: a text, and pieces of it with times in whichever of their forms. */
+/** Reads transcripts of services: a text, and timed pieces in various forms. */
 import { z } from 'zod';
 import type { MultipartFile } from '../../infra/http/multipart.ts';
 import type { RecordingFile, Span, Transcript, TranscriptionOrder } from './mediaProvider.ts';
 import { garbageFailure, isFields } from './textFailures.ts';
 
-/** More than anybody speaks in a day. */
+/** More than anyone speaks in a day. */
 const MAX_PIECES = 400_000;
 
 const seconds = z.number().nonnegative();
-/** `timestamp` (its end may be null for the last one) or `start` and `end`; `text`, `word` or `punctuated_word`. */
+/** Times: `timestamp` (the last end may be null), or `start` and `end`. Text: `text`, `word` or `punctuated_word`. */
 const piece = z.object({
   text: z.string().optional(),
   word: z.string().optional(),
@@ -34,8 +34,8 @@ interface Piece extends Span {
 }
 
 /**
- * Throws UpstreamFailure `garbage` where there is no text. `chunks`: what pieces of that name are. Times are within the
- * recording; a piece without a time is left out.
+ * Throws UpstreamFailure `garbage` if there is no text. `chunks`: type of the pieces in the field `chunks`. Times are
+ * limited to the recording; pieces without a time are dropped.
  */
 export function readTranscript(
   found: unknown,
@@ -75,13 +75,13 @@ function toPieces(list: readonly unknown[], longest: number): Piece[] {
   });
 }
 
-/** Seconds from the start; undefined where the service gave none. Throws where it gave what can be no times. */
+/** Seconds from the start; undefined if absent. Throws if they are no times. */
 export function spanIn(entry: unknown): Span | undefined {
   if (!isFields(entry)) throw garbageFailure('a word of another shape');
   const { start, end } = entry;
   if (start === undefined || start === null || end === undefined || end === null) return undefined;
   if (!isTime(start) || !isTime(end)) throw garbageFailure('times that are none');
-  // Some services let a word end a little before it starts.
+  // Some services end a word a little before its start.
   return { start, end: Math.max(start, end) };
 }
 
@@ -95,7 +95,7 @@ export function textIn(entry: unknown, field: 'text' | 'word'): string {
   return text;
 }
 
-/** Services go by the ending of a file's name. By the demuxer that read it. */
+/** File extension by demuxer, for services that rely on it. */
 const ENDINGS: Readonly<Record<string, string>> = {
   mp3: 'mp3',
   wav: 'wav',
@@ -106,7 +106,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   matroska: 'webm',
 };
 
-/** A recording as a part of a form; its name says nothing about the person's file. */
+/** Form part of a recording; its name hides the client's file name. */
 export function recordingPart(name: string, { path, contentType, demuxer }: RecordingFile): MultipartFile {
   const ending = Object.hasOwn(ENDINGS, demuxer) ? ENDINGS[demuxer] : 'audio';
   return { name, path, contentType, filename: `recording.${ending}` };

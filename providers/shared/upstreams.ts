@@ -1,4 +1,4 @@
-/** Several addresses of one service as one provider: it offers the calls that all of them offer. */
+/** Combines several addresses of one service to one provider with the calls that all of them have. */
 import { type AddressChoice, type CallOutcome, type ChoiceOptions, createAddressChoice } from './addressChoice.ts';
 import type { AddressState } from './addressHealth.ts';
 import type { MediaProvider, Speech } from './mediaProvider.ts';
@@ -40,13 +40,13 @@ export function createMediaAddresses(options: ChoiceOptions<MediaProvider, Media
 
 interface CallNames<Name extends string> {
   names: readonly Name[];
-  /** Answers that go on as streams: each with its end watched. */
+  /** Wraps streamed answers to watch their end. */
   follow: { [Call in Name]?: (answer: never, ends: StreamEnds) => unknown };
 }
 
 type UpstreamCall = (order: unknown, context: { signal: AbortSignal }) => Promise<unknown>;
 
-/** Each call at one of the addresses. The casts say what `names` guarantees: members that are calls, or absent. */
+/** Sends each call to one of the addresses. The casts rely on `names`: its members are calls, or absent. */
 function callsOf<Provider extends object, Name extends string & keyof Provider>(
   { addresses }: ChoiceOptions<Provider, Name>,
   choice: AddressChoice<Provider, Name>,
@@ -67,7 +67,7 @@ function callsOf<Provider extends object, Name extends string & keyof Provider>(
   return Object.fromEntries(offered.map((name) => [name, callAt(name)])) as Pick<Provider, Name>;
 }
 
-/** Checks without a request are the same at every address of a service. */
+/** Checks that need no request are equal at all addresses of a service. */
 function checksOf(provider: MediaProvider = {}) {
   const { checkEdit, checkTranscription, checkSpeech } = provider;
   return {
@@ -83,7 +83,7 @@ async function closeAll(options: ChoiceOptions<TextProvider | MediaProvider, nev
 
 function watchEvents<T extends { events: AsyncIterable<unknown> }>(stream: T, ends: StreamEnds): T {
   const events = new WatchedEvents(stream.events, ends);
-  // The rest of it, which may become known only later, is read from the stream itself.
+  // Other members, which may become known later, are read from the stream itself.
   return Object.create(stream, { events: { value: events, enumerable: true } });
 }
 

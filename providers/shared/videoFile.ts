@@ -1,18 +1,18 @@
-/** Is this file a video at all, and all of it? A look at its outermost structure, cheap enough to do before it is stored. */
+/** Cheap check of the outermost structure, before an output is stored: is the file a complete video? */
 import type { FileHandle } from 'node:fs/promises';
 import { type FileCheck, inspectFile } from './audioFile.ts';
 
 type VideoContentType = 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
 
 const BOX_HEAD_BYTES = 16;
-/** Fragmented files have two boxes a fragment; this is hours of them. */
+/** Fragmented files have two boxes per fragment; this is hours of them. */
 const MAX_BOXES = 20_000;
-/** With what MP4 and QuickTime files begin; very old QuickTime has no `ftyp`. */
+/** First boxes of MP4 and QuickTime files; very old QuickTime has no `ftyp`. */
 const FIRST_BOXES = ['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip'];
 
 /**
- * Tells the container by its signature, never by what anybody says about it. Not video, empty, or an MP4 that ends before
- * the lengths it declares or has no index: not ok. It reads the heads of the boxes and decodes nothing.
+ * Detects the container by its signature, never by what is declared. Refuses other files, empty ones, and an MP4 that
+ * is shorter than it declares or has no index. Reads the box headers and decodes nothing.
  */
 export function checkVideoFile(path: string): Promise<FileCheck<VideoContentType>> {
   return inspectFile(path, async (head, sizeBytes, file) => {
@@ -25,7 +25,7 @@ export function checkVideoFile(path: string): Promise<FileCheck<VideoContentType
   });
 }
 
-/** The type that the first bytes of a file show; undefined when they are of no video container. */
+/** Type by the first bytes; undefined for no video container. */
 function videoContentType(head: Buffer): VideoContentType | undefined {
   const ascii = head.toString('latin1');
   const box = ascii.slice(4, 8);
@@ -37,11 +37,11 @@ function videoContentType(head: Buffer): VideoContentType | undefined {
 
 function typeOfBrand(brand: string): VideoContentType | undefined {
   if (brand === 'qt  ') return 'video/quicktime';
-  // Sound and still pictures come in the same container.
+  // Audio and still images use the same container.
   return /^(M4A|M4B|heic|heix|mif1|avif)/.test(brand) ? undefined : 'video/mp4';
 }
 
-/** Every box ends where the next begins, the last at the end of the file, and the index is among them. */
+/** Whether the boxes are contiguous up to the end of the file, and include the index. */
 async function isWhole(file: FileHandle, sizeBytes: number): Promise<boolean> {
   let offset = 0;
   let indexed = false;
@@ -49,7 +49,7 @@ async function isWhole(file: FileHandle, sizeBytes: number): Promise<boolean> {
     const box = await boxAt(file, offset);
     if (box === undefined || boxes === MAX_BOXES) return false;
     indexed ||= box.type === 'moov';
-    // Length 0: up to the end of the file.
+    // Length 0 means up to the end of the file.
     offset = box.sizeBytes === 0 ? sizeBytes : offset + box.sizeBytes;
   }
   return indexed && offset === sizeBytes;

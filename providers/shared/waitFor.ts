@@ -1,7 +1,6 @@
 /**
- * Services with a queue: each says once how an order is handed in, asked about and ended, and a client that waits for the
- * result is served from the same three steps. The queue and not a direct call: what that made is lost with its connection
- * and paid for nonetheless, while an order may be asked about as often as need be.
+ * Queued services: submit, check and cancel are defined once per service, for jobs and for waiting clients. A direct
+ * call is not used: its output is lost with its connection and still charged, while an order can be polled repeatedly.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
@@ -17,27 +16,27 @@ type TakenOrder<Ticket, Result> =
 
 export type QueueState<Ticket, Result> = TakenOrder<Ticket, Result> | FailedOutcome;
 
-/** Each step throws ServiceHttpError where the service did not answer it. */
+/** Each step throws ServiceHttpError if the service did not answer it. */
 export interface ServiceQueue<Order, Ticket, Result> {
   submit(order: Order, signal: AbortSignal): Promise<QueueState<Ticket, Result>>;
   check(ticket: Ticket, signal: AbortSignal): Promise<QueueState<Ticket, Result>>;
-  /** True only where the service says that it stopped and did nothing to be paid for. */
+  /** True only if the service confirms that it stopped and nothing is charged. */
   cancel(ticket: Ticket, signal: AbortSignal): Promise<boolean>;
 }
 
 interface WaitOptions {
   signal: AbortSignal;
-  /** Longest time for the order to be taken in. */
+  /** Longest wait until the order is accepted. */
   submitMs: number;
   firstPauseMs: number;
 }
 
 const MAX_PAUSE_MS = 2_000;
-/** Questions in a row that were not answered, before the order is given up. */
+/** Consecutive failed polls before the order is given up. */
 const MAX_UNANSWERED = 8;
 const CANCEL_MS = 10_000;
 
-/** Throws UpstreamFailure; then the order has ended, or the service was told to end it. */
+/** Throws UpstreamFailure; then the order has ended, or its cancellation was requested. */
 export async function waitFor<Order, Ticket, Result>(
   queue: ServiceQueue<Order, Ticket, Result>,
   order: Order,
@@ -45,7 +44,7 @@ export async function waitFor<Order, Ticket, Result>(
 ): Promise<Result> {
   const { signal } = waiting;
   if (signal.aborted) throw abandonedFailure(signal);
-  // Not stopped with the caller: without the answer nobody could end the order that it takes in.
+  // The caller's abort does not stop it: without the reply the accepted order could not be cancelled.
   const submitted = submit(queue, order, waiting.submitMs);
   const taken = await rejectOnAbort(submitted, signal).catch((error: unknown) => {
     if (signal.aborted) void submitted.then((late) => cancel(queue, late), ignore);
@@ -89,16 +88,16 @@ async function resultOf<Ticket, Result>(
   }
 }
 
-/** Throws what another question would not change. */
+/** Rethrows permanent errors. */
 function unansweredOr(error: unknown, signal: AbortSignal): FailedOutcome {
   const failure = asMediaFailure(error, signal);
-  // An answer that is too large will be so again.
+  // A reply that is too large will be so again.
   const isFinal = signal.aborted || (failure instanceof UpstreamFailure && failure.reason === 'garbage');
   if (isFinal || !(error instanceof ServiceHttpError)) throw failure;
   return { status: 'unknown', detail: error.message };
 }
 
-/** Best effort, while nobody waits for it: whatever the service answers. */
+/** Best effort in the background; the reply does not matter. */
 async function cancel<Ticket, Result>(
   queue: Pick<ServiceQueue<never, Ticket, Result>, 'cancel'>,
   state: TakenOrder<Ticket, Result>,
@@ -106,14 +105,14 @@ async function cancel<Ticket, Result>(
   if (state.status === 'running') await queue.cancel(state.ticket, AbortSignal.timeout(CANCEL_MS)).catch(ignore);
 }
 
-/** The service's own word that it ended is the only one. */
+/** Only the service itself can confirm the end. */
 function mayStillRun(failure: unknown): boolean {
   return !(failure instanceof UpstreamFailure) || failure.reason === 'timeout' || failure.reason === 'lost';
 }
 
 function ignore(): void {}
 
-/** Throws UpstreamFailure when the signal is aborted meanwhile. */
+/** Throws UpstreamFailure on abort. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {
     throw abandonedFailure(signal);

@@ -5,7 +5,7 @@ export interface StreamEnds {
   failed(error: unknown): void;
 }
 
-/** Hands a stream on as it comes, and says once how it ended. */
+/** Passes a stream on and reports once how it ended. */
 export class WatchedEvents<T> implements AsyncIterableIterator<T, undefined> {
   private readonly events: AsyncIterator<T>;
   private ends: StreamEnds | undefined;
