@@ -1,4 +1,4 @@
-/** Settles payments through a facilitator. Its reply never proves what happened on the chain. */
+/** Settles payments through a facilitator (WALLET-14). Its reply never proves what happened on the chain. */
 import { z } from 'zod';
 import { createServiceHttp, type WholeReply } from '../../infra/http/serviceHttp.ts';
 import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';

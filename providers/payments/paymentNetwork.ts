@@ -9,7 +9,7 @@ import type { Wallet } from '../../domain/wallets.ts';
 export type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 export type { PaymentEnvelope, PaymentRefusalCode };
 
-/** Entry of `accepts`. A type, not an interface, so that it is assignable to JSON. */
+/** Entry of `accepts` (WALLET-7). A type, not an interface, so that it is assignable to JSON. */
 export type PaymentRequirement = {
   scheme: 'exact';
   /** CAIP-2. */

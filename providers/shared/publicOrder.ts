@@ -1,6 +1,6 @@
 /**
- * Orders under the field names of the published API. Adapters derive service names from them, and models without a row
- * of their own get them as they are. Durations are whole seconds.
+ * Orders under the field names of the published API (AUDIO-1, VIDEO-1). Adapters derive service names from them, and
+ * models without a row of their own get them as they are. Durations are whole seconds.
  */
 import type { AudioOrder } from '../../domain/generation/audioOrder.ts';
 import type { MediaRole } from '../../domain/generation/media.ts';

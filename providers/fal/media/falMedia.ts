@@ -35,7 +35,7 @@ const MAX_REPLY_BYTES = 32 * 1024 * 1024;
 /** Longest wait until an order is accepted. */
 const SUBMIT_MS = 30_000;
 const FIRST_PAUSE_MS = 100;
-/** Time for which a sample serves as a voice. */
+/** Time for which a sample serves as a voice (AUDIO-7). */
 const VOICE_SECONDS = 7 * 24 * 3_600;
 
 export function createFalMedia(options: ServiceAccess, guardedFetch: GuardedFetch): MediaProvider {
