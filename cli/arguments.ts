@@ -1,4 +1,4 @@
-/** Readers of option values for commander: each throws with what is allowed. */
+/** Parsers of option values for commander. Each throws an error that says which values are allowed. */
 import { InvalidArgumentError } from 'commander';
 import { type Nano, parseNano } from '../domain/money.ts';
 
@@ -22,7 +22,7 @@ export function readLimit(value: string): number {
   return limit;
 }
 
-/** An ISO date or time in the future; a date alone means its start in UTC. */
+/** An ISO date or time in the future. A date alone means midnight UTC. */
 export function readFuture(value: string): Date {
   const at = readDate(value);
   if (at !== undefined && at.getTime() > Date.now()) return at;

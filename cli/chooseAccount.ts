@@ -5,7 +5,7 @@ import type { DatabaseEnvironment } from './withDatabase.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The named account; without a name the demo account of a running `npm start`, or the only one there is. */
+/** The named account. Without a name: the demo account of a running `npm start`, or the only account. */
 export async function chooseAccount(
   pool: pg.Pool,
   environment: DatabaseEnvironment,

@@ -1,4 +1,4 @@
-/** Exit codes: 1 when the answer to the question is "no" (a broken ledger, a wrong configuration), 2 when it was not answered. */
+/** Exit code 1: the check failed (a broken ledger, a wrong configuration). Exit code 2: the check could not run. */
 export class CommandError extends Error {
   readonly exitCode: 1 | 2;
 
@@ -9,7 +9,7 @@ export class CommandError extends Error {
   }
 }
 
-/** One line, also for errors that carry others, as a refused connection to several addresses does. */
+/** One line. For an `AggregateError` (as from a refused connection to several addresses) its first error. */
 export function errorLine(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return errorLine(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -62,7 +62,7 @@ function examine() {
   };
 }
 
-/** Whether any kind of provider can be asked for it; the others are listed as offline. */
+/** Whether any provider kind serves the model. Other models are listed as offline. */
 function isServed(model: Model): boolean {
   return PROVIDERS.some(({ serves }) => serves.includes(model.kind));
 }

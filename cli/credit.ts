@@ -37,7 +37,7 @@ async function give(options: GrantOptions): Promise<void> {
     const accountId = await chooseAccount(pool, environment, options.account);
     const operationId = options.operationId ?? `grant-${randomUUID()}`;
     const { currency, amount, note } = options;
-    // The note is in the audit trail only: books are kept whole when an account is erased.
+    // The note goes to the audit trail only, because the ledger is kept when an account is erased.
     const { replayed } = await grant(pool, { operationId, accountId, currency, amount, notes: NOTES, note });
     const balance = await balanceOf(pool, accountId);
     const answer = {

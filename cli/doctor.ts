@@ -1,4 +1,4 @@
-/** `farebox doctor`: whether this machine and its parts can run the service, and what would be unsafe. */
+/** `farebox doctor`: checks that the service can run on this machine, and warns of unsafe settings. */
 import { execFile } from 'node:child_process';
 import type { Command } from 'commander';
 import { type DecoderIsolation, decoderIsolation, isEnvironmentReadable } from '../engines/child/isolation.ts';
@@ -15,7 +15,7 @@ const STATES = ['ok', 'warning', 'problem'] as const;
 
 interface Finding {
   what: string;
-  /** `problem`: the service cannot run like this. `warning`: it runs, and something is unsafe or missing. */
+  /** `problem`: the service cannot run. `warning`: it runs, but something is unsafe or missing. */
   state: (typeof STATES)[number];
   detail: string;
 }
@@ -67,7 +67,7 @@ function versions(): Finding {
   };
 }
 
-/** A check answers what it found; what it throws is the problem. */
+/** A check resolves with what it found, and rejects with the problem. */
 async function examined(what: string, check: () => Promise<string>): Promise<Finding> {
   let expiry: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -110,7 +110,7 @@ async function postgres({ DATABASE_URL }: OperatorEnvironment): Promise<string> 
 
 async function redis({ REDIS_URL }: OperatorEnvironment): Promise<string> {
   const url = named('REDIS_URL', REDIS_URL);
-  // Clients are loaded where they are used, so that the other commands start in half the time.
+  // Imported here so that the other commands start in half the time.
   const { openRedis, pingRedis } = await import('../infra/redis/connect.ts');
   const client = openRedis(url, createLogger({ level: 'silent', name: 'cli' }));
   try {
@@ -188,7 +188,7 @@ function isolation(): Finding[] {
   return [{ ...decoders, state: level === 'full' ? 'ok' : 'warning' }, environmentOf(level)];
 }
 
-/** Decoders in namespaces of their own cannot read it in any case. */
+/** Decoders that run in their own namespaces can never read it. */
 function environmentOf(level: DecoderIsolation['level']): Finding {
   const what = 'environment';
   if (!isEnvironmentReadable()) {

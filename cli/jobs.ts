@@ -60,12 +60,11 @@ async function show(queueId: string, options: { json?: boolean }): Promise<void>
   });
 }
 
-/** What a step moved is told by its detail. */
 function stepOf({ event, at, ledgerId, detail }: RecordedEvent) {
   return { event, at: at.toISOString(), ledgerId, detail };
 }
 
-/** Without the URL, which is its owner's: where a delivery goes is no matter of the operator's. */
+/** Omits the URL, which belongs to the client: the operator need not know where a delivery goes. */
 function deliveryView({ id, event, state, nextAttemptAt, attempts }: Delivery) {
   const made = attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   return { id, event, state, nextAttemptAt: time(nextAttemptAt), attempts: made };

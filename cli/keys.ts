@@ -92,7 +92,7 @@ async function listAll(options: { account?: string; json?: boolean }): Promise<v
 async function revoke(id: string, options: { json?: boolean }): Promise<void> {
   const keyId = requireUuid(id, 'the id of a key');
   await withDatabase(async (pool) => {
-    // Running processes hear of it with the commit: a trigger tells them.
+    // A database trigger notifies running processes on commit.
     const record = await endAnyKey(pool, keyId);
     if (record === undefined) throw new CommandError(`no key ${keyId}; see \`farebox keys list\``);
     print(options, {

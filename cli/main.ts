@@ -42,7 +42,7 @@ function everyCommand(command: Command): Command[] {
 }
 
 function exitCodeOf(error: unknown): number {
-  // Commander has printed its own message, or the help, already.
+  // Commander has already printed its message or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   process.stderr.write(`farebox: ${errorLine(error)}\n`);
   return error instanceof CommandError ? error.exitCode : 2;

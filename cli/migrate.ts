@@ -37,7 +37,7 @@ async function run(options: { json?: boolean }): Promise<void> {
 async function prepareBucket(environment: OperatorEnvironment): Promise<string | null> {
   if (environment.S3_ENDPOINT === undefined) return null;
   requireVariables(environment, ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']);
-  // Loaded here so that the other commands start in half the time.
+  // Imported here so that the other commands start in half the time.
   const { openStorage } = await import('../infra/s3/storage.ts');
   const storage = openStorage({
     endpoint: environment.S3_ENDPOINT,

@@ -1,18 +1,18 @@
-/** What the commands print: tables for people, JSON for programs. */
+/** Output of the commands: tables for people, JSON for programs. */
 
 export type Row = Record<string, string | number | boolean | null>;
 
-/** `--json` decides: `json` on one line each, else `text`. */
+/** With `--json` prints `json`, otherwise `text`. */
 export function print(options: { json?: boolean }, answer: { json: unknown; text: string }): void {
   process.stdout.write(options.json ? `${toJson(answer.json)}\n` : `${answer.text}\n`);
 }
 
-/** JSON with bigints as decimal strings and an indent that a person can read too. */
+/** Indented JSON with bigints as decimal strings. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? inner.toString() : inner), 2);
 }
 
-/** Columns in the order of the first row's keys, numbers to the right; `none` when there is no row. */
+/** Columns follow the keys of the first row, numbers are right-aligned. Without rows the text is `none`. */
 export function table(rows: readonly Row[], none: string): string {
   const [first] = rows;
   if (first === undefined) return none;

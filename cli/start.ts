@@ -1,4 +1,4 @@
-/** `npm start`: the whole service on one machine, from what the operator set to a paid job, until Ctrl-C. */
+/** `npm start`: runs the whole service on one machine until Ctrl-C, with a demonstration job at the first start. */
 import path from 'node:path';
 import {
   DEMO_NETWORK,
@@ -57,7 +57,7 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     await start({ options, address, folder, supervision });
   } catch (error) {
-    // Asked to stop in the middle of starting: what fails then fails because of that.
+    // A stop during the start makes the start fail, which is not an error.
     if (supervision.isStopping()) return;
     process.stderr.write(`${errorLine(error)}\n`);
     await supervision.shutDown();
@@ -137,7 +137,7 @@ async function stopLeftovers(folder: DataFolder): Promise<void> {
   if (stopped.length > 0) say(`stopped what an earlier start left running: ${stopped.join(', ')}`);
 }
 
-/** Schema, search attributes, bucket, demo account: each only what is missing. */
+/** Creates the schema, search attributes, bucket and demo account where they are missing. */
 async function prepare(folder: DataFolder, config: Config): Promise<Demo> {
   const storage = openStorage(config.s3);
   try {
@@ -152,7 +152,7 @@ async function prepare(folder: DataFolder, config: Config): Promise<Demo> {
   return await seedDemo(folder.path, config.databaseUrl);
 }
 
-/** For the person who started this; the API looks for itself. */
+/** For the announcement only. The API looks for Ollama itself. */
 async function lookForOllama(config: Config): Promise<FoundModels | undefined> {
   const { ollamaAddress: address } = config;
   const found = address === undefined ? undefined : await findOllama({ address });
@@ -160,7 +160,7 @@ async function lookForOllama(config: Config): Promise<FoundModels | undefined> {
   return { address, ids: withFoundModels(config, found.models).added.map(({ id }) => id) };
 }
 
-/** A demonstration that fails is told, and tried again by the next start; the service runs on. */
+/** A failed demonstration is printed and repeated at the next start. The service keeps running. */
 async function showDemonstration(
   { folder, supervision }: Pick<Start, 'folder' | 'supervision'>,
   demo: Demo,
@@ -177,12 +177,12 @@ async function showDemonstration(
 interface Address {
   host: string;
   port: number;
-  /** How this machine reaches it. */
+  /** URL by which this machine reaches it. */
   origin: string;
   baseUrl: string;
 }
 
-/** PORT 0: any free port. */
+/** PORT 0 chooses any free port. */
 async function addressOf({ HOST, PORT }: Environment): Promise<Address> {
   const [port = PORT] = PORT === 0 ? await freePorts(1) : [PORT];
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[HOST] ?? HOST;
@@ -190,7 +190,7 @@ async function addressOf({ HOST, PORT }: Environment): Promise<Address> {
   return { host: HOST, port, origin, baseUrl: `${origin}/api/v1` };
 }
 
-/** Throws CommandError when nothing can listen there. */
+/** Throws CommandError when the address cannot be listened on. */
 async function mustBeFree({ host, port }: Address): Promise<void> {
   const problem = await portProblem(port, host);
   if (problem === undefined) return;
@@ -198,7 +198,7 @@ async function mustBeFree({ host, port }: Address): Promise<void> {
   throw new CommandError(`port ${port} of ${host} ${why}: set PORT (or HOST) to another`, 1);
 }
 
-/** Stand-ins for addresses that are known only once the parts run: what is checked here is all the rest. */
+/** Placeholders for addresses that exist only once the parts run, so that everything else can be checked before. */
 const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
   DATABASE_URL: 'postgres://127.0.0.1/farebox',
   REDIS_URL: 'redis://127.0.0.1',
@@ -209,14 +209,14 @@ const NOT_YET: Record<(typeof REQUIRED_VARIABLES)[number], string> = {
   TEMPORAL_ADDRESS: '127.0.0.1:7233',
 };
 
-/** Environment and configuration file as a whole, before anything starts. Throws ConfigError. */
+/** Checks the environment and the configuration file before anything starts. Throws ConfigError. */
 function checkConfiguration(given: NodeJS.ProcessEnv): { environment: Environment; config: Config } {
   const set = Object.entries(given).filter(([, value]) => value?.trim());
   const config = loadConfig(PROVIDERS, { ...NOT_YET, ...Object.fromEntries(set) });
   return { environment: readEnvironment(given), config };
 }
 
-/** Throws CommandError when the operator's file names the same chain: it would be two at once. */
+/** Throws CommandError when the operator's file names a network that the demo chain would take. */
 function mustLeaveRoom(config: Pick<Config, 'x402' | 'rpc'>): void {
   const [clash] = demoChainClashes(config, { network: DEMO_NETWORK, rpcNetworks: [DEMO_RPC_NETWORK] });
   if (clash !== undefined) throw new CommandError(clash);
@@ -228,7 +228,7 @@ interface DemoChainStart {
   supervision: SuperviseOptions;
 }
 
-/** Starts it; `environment` is for all processes that shall know of it. Throws PartMissing when there is no anvil. */
+/** The returned `environment` is for all processes that use the chain. Throws PartMissing when there is no anvil. */
 async function openDemoChain({ folder, locate, supervision }: DemoChainStart): Promise<{
   chain: DemoChain;
   environment: Record<string, string>;

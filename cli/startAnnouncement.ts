@@ -3,7 +3,7 @@ import type { DemoChain } from '../dev/chain/demoChain.ts';
 import type { Demo } from '../dev/stack/seedDemo.ts';
 import type { Config } from '../infra/config/config.ts';
 
-/** The models of an Ollama that was found. */
+/** Models of an Ollama server that was found. */
 export interface FoundModels {
   address: string;
   ids: readonly string[];
@@ -19,10 +19,10 @@ export interface Announcement {
   seconds: number;
 }
 
-/** A row of an announcement, not a catalogue. */
+/** Keeps the list of models on one line. */
 const MAX_NAMED = 4;
 
-/** What a person needs to know of a service that has just become ready. */
+/** Text for the operator once the service is ready. */
 export function announce(of: Announcement): string {
   const { config, demo, baseUrl, temporalUiUrl, ollama, chain } = of;
   const origin = new URL(baseUrl).origin;
@@ -60,7 +60,7 @@ function describeChain({ rpcUrl, network, asset, payTo, wallet }: DemoChain): Re
   };
 }
 
-/** The script looks where a data folder is unless told. */
+/** FAREBOX_DATA is shown only when the folder is not the default of the script. */
 function payment({ dataFolder }: Config): string[] {
   const told = dataFolder === path.resolve('.farebox') ? '' : `FAREBOX_DATA='${dataFolder}' `;
   return ['\nThe demo wallet tops up 5 USD, signs in and spends some of it:', `  ${told}node examples/pay.mjs`];

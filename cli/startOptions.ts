@@ -1,11 +1,10 @@
-/** The flags of `npm start -- …`. */
 import { CommandError } from './commandError.ts';
 
 export interface StartOptions {
   demo: boolean;
   /** A local chain, a facilitator and a wallet that can pay. */
   demoChain: boolean;
-  /** The servers and nothing on them: for a dump that is to be restored. */
+  /** Servers only, without API and worker, to restore a dump. */
   partsOnly: boolean;
 }
 
@@ -29,7 +28,7 @@ S3_ENDPOINT …, TEMPORAL_ADDRESS, FFMPEG_PATH, FFPROBE_PATH, ESPEAK_PATH, POCKE
 environment, and OLLAMA_HOST: where an Ollama is looked for.
 `;
 
-/** Undefined when only the help is wanted. Throws CommandError for what it does not know. */
+/** Undefined for `--help`. Throws CommandError for an unknown flag. */
 export function readStartOptions(args: readonly string[]): StartOptions | undefined {
   if (args.includes('--help')) return undefined;
   const unknown = args.find((arg) => !FLAGS.includes(arg));

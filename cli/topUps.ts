@@ -28,7 +28,7 @@ import { withDatabase } from './withDatabase.ts';
 
 const DAY_SECONDS = 86_400;
 const DEFAULT_DAYS = 7;
-/** A payment may have come to its chain so long before it was first seen here. */
+/** A payment may be on its chain this long before it is first seen here. */
 const SECONDS_BEFORE = DAY_SECONDS;
 const LIMIT_MS = 3_600_000;
 const DECIMALS = 6;
@@ -51,9 +51,9 @@ export function addTopUpCommands(program: Command): void {
 }
 
 interface ReconcileResult {
-  /** Payments on the chains since then. */
+  /** Payments on the chains since the given time. */
   payments: number;
-  /** Transfers to `payTo` that are no payments: nobody is credited for them. */
+  /** Transfers to `payTo` that are not payments. They credit no account. */
   otherTransfers: number;
   differences: (Difference & { credit?: string })[];
 }
@@ -92,7 +92,7 @@ interface Reconciliation {
   mayCredit: boolean;
 }
 
-/** The books are read before the chain for what they credited, and after it for what the chain has. */
+/** Credits are read before the chain and booked payments after it, so that a top-up made meanwhile is no difference. */
 async function reconcileNetwork({ pool, settings, since, mayCredit }: Reconciliation): Promise<ReconcileResult> {
   const { network, asset } = settings;
   const credited = await creditedSince(pool, { network, asset, since });

@@ -6,7 +6,9 @@ import { CommandError, errorLine } from './commandError.ts';
 
 export type DatabaseEnvironment = OperatorEnvironment & { DATABASE_URL: string };
 
-/** Runs one command on the database that the environment names (or a running `npm start`), and closes it afterwards. */
+/**
+ * Runs one command on the database of the environment (or of a running `npm start`), and closes the pool afterwards.
+ */
 export async function withDatabase<T>(
   work: (pool: pg.Pool, environment: DatabaseEnvironment) => Promise<T>,
 ): Promise<T> {
@@ -27,7 +29,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** The two mistakes that a new operator makes get words of their own. */
+/** Explains the two common mistakes of a new operator: a missing schema and an unreachable database. */
 function explain(error: unknown, databaseUrl: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host, pathname } = new URL(databaseUrl);

@@ -5,7 +5,7 @@ import { readOperatorEnvironment } from '../infra/config/operator.ts';
 import { CommandError } from './commandError.ts';
 import { print } from './output.ts';
 
-/** A poll waits for work up to a minute before it comes again. */
+/** A worker polls again at least every minute. */
 const MAX_SILENCE_MS = 120_000;
 
 export function addWorkerCommands(program: Command): void {
@@ -20,7 +20,7 @@ export function addWorkerCommands(program: Command): void {
 async function check(options: { json?: boolean }): Promise<void> {
   const environment = readOperatorEnvironment();
   requireVariables(environment, ['TEMPORAL_ADDRESS']);
-  // Loaded here so that the other commands start in half the time.
+  // Imported here so that the other commands start in half the time.
   const { openTemporal } = await import('../infra/temporal/connect.ts');
   const { lastPollOf } = await import('../infra/temporal/pollers.ts');
   const temporal = openTemporal({
