@@ -1,4 +1,4 @@
-/** The little of autocannon's interface that the benchmarks use; the package brings no types. */
+/** Types for the part of autocannon that the benchmarks use. The package ships none. */
 declare module 'autocannon' {
   interface Options {
     url: string;
@@ -6,14 +6,14 @@ declare module 'autocannon' {
     headers?: Record<string, string>;
     body?: string;
     connections: number;
-    /** Seconds. */
+    /** In seconds. */
     duration?: number;
-    /** Requests; instead of a duration. */
+    /** Number of requests, instead of `duration`. */
     amount?: number;
   }
   interface Result {
     requests: { average: number; total: number };
-    /** Milliseconds. */
+    /** In milliseconds. */
     latency: { p50: number; p99: number };
     non2xx: number;
     '4xx': number;

@@ -1,13 +1,13 @@
-/** Sound books of any size, straight into the ledger's own tables: settled holds of 100 accounts with a key each. */
+/** Writes valid books of any size directly into the ledger's tables: settled holds of 100 accounts with a key. */
 import pg from 'pg';
 
 export interface WrittenBooks {
-  /** Settled holds of each account, beside its one grant. */
+  /** Number of settled holds, spread over all accounts. Each account also has one grant. */
   charges: number;
-  /** ISO time of the first one; they follow at equal distances. */
+  /** ISO time of the first charge. Charges are evenly spaced. */
   from: string;
   to: string;
-  /** Whether entries list what they were priced by, as those of older builds do not. */
+  /** Whether entries list their price lines. Entries of older builds do not. */
   hasLines: boolean;
 }
 
@@ -15,7 +15,7 @@ const ACCOUNTS = 100;
 const PRICE = 210_000;
 const BATCH = 250_000;
 
-/** Opens the accounts; their grants are booked at `at`. */
+/** Creates the accounts with grants that are booked at `at`. */
 export async function writeAccounts(databaseUrl: string, at: string): Promise<void> {
   await onDatabase(databaseUrl, async (client) => {
     await client.query(

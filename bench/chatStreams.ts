@@ -1,6 +1,6 @@
 /**
- * Many streams at once, each frame of which says when it was sent. Read from the sockets: a client that took the frames apart
- * would need half a core for it, and its own pauses would count as the server's.
+ * Reads many streams at once whose frames contain their send time. Reads raw sockets: parsing the frames would take
+ * half a core, and pauses of the client would count as pauses of the server.
  */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,25 +8,25 @@ import { FRAMES } from './floor/chatFrames.ts';
 import { bytesOf, type LeanRequest } from './leanClient.ts';
 
 export interface StreamFigures {
-  /** Of each stream: from the request to its first frame. */
+  /** Time from the request to the first frame, per stream. */
   firstMs: number[];
-  /** Of all frames, from their sending to their arrival: the most. */
+  /** Longest time from sending a frame to its arrival. */
   latestMs: number;
-  /** Frames that came more than 50 ms after they were sent. */
+  /** Number of frames that arrived more than 50 ms after they were sent. */
   late: number;
-  /** Frames that never came. */
+  /** Number of frames that never arrived. */
   lost: number;
 }
 
 const LATE_MS = 50;
-/** Clients do not all begin in the same instant; they are all under way well before the first one ends. */
+/** Clients start spread over this time. All are running well before the first stream ends. */
 const SPREAD_MS = 600;
 const STATUS = 'HTTP/1.1 200 ';
 const CONTENT = '"content":"';
 const MICROSECONDS = /^(\d+) /;
-/** The last chunk of an answer, which is empty. */
+/** Empty last chunk of a response. */
 const END = '\r\n0\r\n\r\n';
-/** One for all: what was read is looked at before the next read, and hundreds of buffers would be a collection each second. */
+/** One buffer for all streams: hundreds of buffers would cause a garbage collection each second. */
 const READ = Buffer.allocUnsafe(64 * 1024);
 
 export async function readStreams(target: LeanRequest, count: number): Promise<StreamFigures> {
@@ -47,7 +47,7 @@ function readStream(target: LeanRequest, figures: StreamFigures): Promise<void> 
     let rest = '';
     let ended = false;
 
-    function take(bytes: Buffer): void {
+    function readChunk(bytes: Buffer): void {
       const now = Number(process.hrtime.bigint() / 1_000n);
       const text = rest + bytes.toString('latin1');
       if (frames === 0 && rest === '' && !text.startsWith(STATUS)) {
@@ -59,15 +59,15 @@ function readStream(target: LeanRequest, figures: StreamFigures): Promise<void> 
         const sent = MICROSECONDS.exec(text.slice(at + CONTENT.length, at + CONTENT.length + 20));
         if (!sent) break;
         from = at + CONTENT.length;
-        count(now - Number(sent[1]));
+        countFrame(now - Number(sent[1]));
       }
       ended = text.endsWith(END);
-      // A frame may be cut anywhere; what was counted is not looked at again.
+      // A frame may be split at any point. Counted text is dropped.
       rest = text.slice(Math.max(from, text.length - 64));
       if (ended) socket.destroy();
     }
 
-    function count(microseconds: number): void {
+    function countFrame(microseconds: number): void {
       frames += 1;
       if (frames === 1) figures.firstMs.push(performance.now() - startedAt);
       const ms = microseconds / 1_000;
@@ -80,7 +80,7 @@ function readStream(target: LeanRequest, figures: StreamFigures): Promise<void> 
       onread: {
         buffer: READ,
         callback: (size, buffer) => {
-          take((buffer as Buffer).subarray(0, size));
+          readChunk((buffer as Buffer).subarray(0, size));
           return true;
         },
       },

@@ -1,4 +1,4 @@
-/** A built checkout of this repository, this one or an older one: its own code makes its books and runs its processes. */
+/** Modules of a built checkout of this repository (this or an older one), so that its own code writes its books. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -18,7 +18,7 @@ export interface Checkout
     Pick<Postings, 'grant'>,
     Pick<Schema, 'migrate'>,
     Pick<Pools, 'openPool'>,
-    /** Older code has one pool for everything. */
+    /** Missing in older builds, which have one pool for everything. */
     Partial<Pick<Pools, 'openLedgerPool'>>,
     Pick<Ledgers, 'createLedger'>,
     Pick<Processes, 'API_FLAGS' | 'WORKER_FLAGS'> {
@@ -36,7 +36,7 @@ export async function openCheckout(folder = ROOT): Promise<Checkout> {
   const { migrate } = (await load('infra/postgres/migrate.js')) as Schema;
   const { openPool, openLedgerPool } = (await load('infra/postgres/pool.js')) as Pools;
   const { createLedger } = (await load('infra/postgres/createLedger.js')) as Ledgers;
-  // Older code has it under infra/.
+  // Older builds have it in infra/.
   const services = load('dev/stack/services.js').catch(() => load('infra/stack/services.js'));
   const { API_FLAGS, WORKER_FLAGS } = (await services) as Processes;
   return {

@@ -1,4 +1,4 @@
-/** Which core a process runs on, where the product has one to itself and what serves it has the other. */
+/** Pins processes: the product has one core to itself, its dependencies have the other. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import type { World } from './world.ts';
 
-/** Its processes so far; those to come are started by the first of them, on the same core. */
+/** The postmaster comes first. Later processes inherit its core. */
 export async function postgresPids({ environment }: Pick<World, 'environment'>): Promise<number[]> {
   const client = new pg.Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
@@ -17,7 +17,7 @@ export async function postgresPids({ environment }: Pick<World, 'environment'>):
   return [postmaster, ...backends];
 }
 
-/** A process that has ended since needs no core. */
-export async function onTheOtherCore(pid: number): Promise<void> {
+/** Ignores processes that have ended. */
+export async function pinToSecondCore(pid: number): Promise<void> {
   await promisify(execFile)('taskset', ['-a', '-c', '-p', '1', String(pid)]).catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * Retrieve of a video of 500 MB against the same GET straight from S3, in turns; and what the API's memory grows by
- * meanwhile, and while four clients fetch it at once.
+ * Retrieve of a 500 MB video against the same GET directly from S3, in turns. Also measures the API's memory growth
+ * meanwhile, and during four concurrent downloads.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { openWorld, query, storageOf, storeOf, type World } from './world.ts';
 
 const SIZE_BYTES = 500 * 1024 * 1024;
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Read ahead by the client. */
+/** Read-ahead of the client. */
 const PIECES_BYTES = 64 * 1024;
 const ROUNDS = 5;
 const AT_ONCE = 4;
@@ -29,15 +29,15 @@ interface StoredVideo {
   key: string;
 }
 
-export async function run(): Promise<{ ok: boolean }> {
+export async function benchmarkDelivery(): Promise<{ ok: boolean }> {
   const world = await openWorld({});
   const storage = storageOf(world);
   try {
     const { accountId, inference } = await world.createPayer();
     const { queueId, key } = await storeVideo({ world, storage }, accountId);
     const api = await world.start('api');
-    const viaApi = () => read(retrieve(api.origin, inference, queueId));
-    const straight = () => read(object(world, key));
+    const viaApi = () => measureRate(openRetrieve(api.origin, inference, queueId));
+    const straight = () => measureRate(openObject(world, key));
     await straight();
     await viaApi();
     const quietMb = residentMb(api.pid);
@@ -52,14 +52,14 @@ export async function run(): Promise<{ ok: boolean }> {
     const manyMb = await peakDuring(api.pid, async () => {
       await Promise.all(Array.from({ length: AT_ONCE }, viaApi));
     });
-    return judge({ floor, product, added: { one: oneMb - quietMb, many: manyMb - quietMb } });
+    return reportFigures({ floor, product, added: { one: oneMb - quietMb, many: manyMb - quietMb } });
   } finally {
     storage.close();
     await world.close();
   }
 }
 
-/** A job whose output is there; of the output only its size matters. */
+/** Inserts a finished job. Only the size of its output matters. */
 async function storeVideo(
   { world, storage }: { world: World; storage: Storage },
   accountId: string,
@@ -100,8 +100,8 @@ interface SignedGet {
   headers: Record<string, string>;
 }
 
-/** By the same HTTP client as the retrieve, with what a client of S3 signs. */
-async function object(world: World, key: string): Promise<Readable> {
+/** Uses the same HTTP client as the retrieve, with headers signed by the S3 client. */
+async function openObject(world: World, key: string): Promise<Readable> {
   const { endpoint, region, bucket, ...credentials } = storeOf(world);
   let signed: SignedGet | undefined;
   const signer = new S3Client({
@@ -125,7 +125,7 @@ async function object(world: World, key: string): Promise<Readable> {
   throw new Error(`the store answered ${statusCode}`);
 }
 
-async function retrieve(origin: string, key: string, queueId: string): Promise<Readable> {
+async function openRetrieve(origin: string, key: string, queueId: string): Promise<Readable> {
   const { statusCode, headers, body } = await request(`${origin}/api/v1/video/retrieve`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -136,8 +136,8 @@ async function retrieve(origin: string, key: string, queueId: string): Promise<R
   throw new Error(`retrieve: ${statusCode} ${headers['content-type']}`);
 }
 
-/** MB a second, from the question to the last byte. */
-async function read(opening: Promise<Readable>): Promise<number> {
+/** MB per second, from the request to the last byte. */
+async function measureRate(opening: Promise<Readable>): Promise<number> {
   const startMs = performance.now();
   let bytes = 0;
   for await (const piece of await opening) bytes += (piece as Buffer).length;
@@ -151,7 +151,7 @@ interface DeliveryRates {
   added: { one: number; many: number };
 }
 
-function judge({ floor, product, added }: DeliveryRates): { ok: boolean } {
+function reportFigures({ floor, product, added }: DeliveryRates): { ok: boolean } {
   console.log('retrieve of a video of 500 MB, against the GET from S3; MB a second');
   console.table(
     Object.entries({ floor, product }).map(([side, rates]) => ({

@@ -4,7 +4,7 @@ import { openWorld, pinToOneCore, type World } from './world.ts';
 
 const ROUNDS = 3;
 
-export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkFrontDoor(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
   const duration = options.seconds ?? 3;
   const world = await openWorld({});
   try {
@@ -13,7 +13,7 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
       floor: requestOf(await startSide(world, 'floor'), inference),
       product: requestOf(await startSide(world, 'product'), inference),
     };
-    return judge(await measureInTurns(targets, { seconds: duration, rounds: ROUNDS }));
+    return reportFigures(await measureInTurns(targets, { seconds: duration, rounds: ROUNDS }));
   } finally {
     await world.close();
   }
@@ -34,7 +34,7 @@ async function startSide(world: World, side: 'floor' | 'product'): Promise<strin
   return process.origin;
 }
 
-function judge({ floor, product }: Record<'floor' | 'product', LoadFigures>): { ok: boolean } {
+function reportFigures({ floor, product }: Record<'floor' | 'product', LoadFigures>): { ok: boolean } {
   console.log('front door: credential, limits, shape and an empty handler, on one core');
   printLoads({ floor, product });
   const ratio = percentile(product.perSecond, 0.5) / percentile(floor.perSecond, 0.5);

@@ -1,6 +1,6 @@
 /**
- * Jobs: a 2 s WAV, a simulator without latency, one worker, the output in S3; against a bare workflow on the same server
- * with the same number of activities, the first running the same probe and the last the same put. Same run, in turns.
+ * Jobs with a 2 s WAV, a simulator without latency, one worker and the output in S3. The floor is a bare workflow on
+ * the same server with as many activities; the first runs the same probe, the last the same put. Same run, in turns.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -25,10 +25,10 @@ export const CONFIGURATION = {
   models: [simulatedVoice(PROVIDER, 0.01)],
 };
 
-/** Between two questions of one client; of sixteen, each asks a sixteenth as often. */
+/** Poll interval of one client. With 16 clients, each polls a sixteenth as often. */
 const POLL_MS = 10;
 
-/** One at a time means from rest: what the job before left to be done after its delivery is over. */
+/** Pause before each single job, so that cleanup after the previous delivery is over. */
 const REST_MS = 50;
 
 interface JobTimes {
@@ -40,11 +40,11 @@ interface JobTimes {
 export type Side = (lanes: number, count: number) => Promise<JobTimes>;
 
 export interface JobsOptions {
-  /** About as many are run at 16 in flight, and half as many one at a time, on either side. */
+  /** About this many run at 16 in flight, and half as many one at a time, on each side. */
   jobs?: number;
 }
 
-export async function run(options: JobsOptions = {}): Promise<{ ok: boolean }> {
+export async function benchmarkJobs(options: JobsOptions = {}): Promise<{ ok: boolean }> {
   const jobs = options.jobs ?? 240;
   const world = await openWorld(CONFIGURATION);
   try {
@@ -53,21 +53,21 @@ export async function run(options: JobsOptions = {}): Promise<{ ok: boolean }> {
     const product = await openProduct(world, source);
     const floor = await openFloor(world, source);
     const sides = { floor, product };
-    await inRounds(sides, { lanes: 8, rounds: 1, jobs: 40 });
-    const single = await inRounds(sides, { lanes: 1, rounds: Math.ceil(jobs / 24), jobs: 10 });
-    const many = await inRounds(sides, { lanes: 16, rounds: Math.ceil(jobs / 60), jobs: 80 });
+    await measureInRounds(sides, { lanes: 8, rounds: 1, jobs: 40 });
+    const single = await measureInRounds(sides, { lanes: 1, rounds: Math.ceil(jobs / 24), jobs: 10 });
+    const many = await measureInRounds(sides, { lanes: 16, rounds: Math.ceil(jobs / 60), jobs: 80 });
     const rows = [
       { lanes: 1, ...single },
       { lanes: 16, ...many },
     ];
-    return judge(rows);
+    return reportFigures(rows);
   } finally {
     await world.close();
   }
 }
 
-/** Short rounds in turns: what the machine does meanwhile strikes both. */
-async function inRounds(
+/** Short rounds in turns, so that disturbances of the machine affect both sides. */
+async function measureInRounds(
   sides: { floor: Side; product: Side },
   { lanes, rounds, jobs }: { lanes: number; rounds: number; jobs: number },
 ): Promise<{ floor: JobTimes; product: JobTimes }> {
@@ -77,10 +77,10 @@ async function inRounds(
     floor.push(await sides.floor(lanes, jobs));
     product.push(await sides.product(lanes, jobs));
   }
-  return { floor: together(floor), product: together(product) };
+  return { floor: mergeRounds(floor), product: mergeRounds(product) };
 }
 
-function together(rounds: JobTimes[]): JobTimes {
+function mergeRounds(rounds: JobTimes[]): JobTimes {
   return {
     answeredMs: rounds.flatMap((round) => round.answeredMs),
     finishedMs: rounds.flatMap((round) => round.finishedMs),
@@ -88,26 +88,26 @@ function together(rounds: JobTimes[]): JobTimes {
   };
 }
 
-/** Queues, polls and fetches as a client does. */
+/** Queues, polls and downloads as a client does. */
 export async function openProduct(world: World, source: string): Promise<Side> {
   const { inference } = await world.createPayer();
   const api = await world.start('api');
   await world.start('worker');
-  const post = poster(`${api.origin}/api/v1/audio/voice-changer`, `Bearer ${inference}`);
+  const post = createPoster(`${api.origin}/api/v1/audio/voice-changer`, `Bearer ${inference}`);
   const order = await orderOf(source);
-  const ask = async (queueId: string) => {
+  const isFinished = async (queueId: string) => {
     const question = Buffer.from(JSON.stringify({ model: MODEL, queue_id: queueId }));
     const answer = await post('/retrieve', question, 'application/json');
     if (answer.status !== 200) throw new Error(`retrieve: ${answer.status} ${answer.body.toString()}`);
     return answer.contentType.startsWith('audio/');
   };
-  return measure(async (lanes) => {
+  return createSide(async (lanes) => {
     const answer = await post('/queue', order.bytes, order.contentType);
     const { queue_id: queueId } = JSON.parse(answer.body.toString()) as { queue_id?: string };
     if (!queueId) throw new Error(`queue: ${answer.status} ${answer.body.toString()}`);
     return async () => {
       for (let tries = 0; tries < 3_000; tries += 1) {
-        if (await ask(queueId)) return;
+        if (await isFinished(queueId)) return;
         await sleep(POLL_MS * lanes);
       }
       throw new Error('a job was not finished in 30 s');
@@ -115,7 +115,7 @@ export async function openProduct(world: World, source: string): Promise<Side> {
   });
 }
 
-/** The same bytes each time: what a client needs to put them together is not what is measured. */
+/** Encodes the form once, because the client's cost of encoding is not measured. */
 async function orderOf(source: string): Promise<{ bytes: Buffer; contentType: string }> {
   const form = new FormData();
   form.set('model', MODEL);
@@ -127,8 +127,8 @@ async function orderOf(source: string): Promise<{ bytes: Buffer; contentType: st
   };
 }
 
-/** Kept connections and nothing else: `fetch` costs twice of it, on the cores that are measured. */
-function poster(base: string, authorization: string) {
+/** Plain HTTP with keep-alive: `fetch` costs twice as much CPU on the measured cores. */
+function createPoster(base: string, authorization: string) {
   const agent = new http.Agent({ keepAlive: true });
   return async (path: string, body: Buffer, contentType: string) => {
     const headers = { authorization, 'content-type': contentType, 'content-length': body.length };
@@ -140,7 +140,7 @@ function poster(base: string, authorization: string) {
   };
 }
 
-/** Starts with an update, waits for its answer, then for the end: nothing between the client and the server. */
+/** Starts the workflow with an update and waits for its answer, then for the result. No HTTP server is involved. */
 async function openFloor(world: World, source: string): Promise<Side> {
   const namespace = await world.createNamespace();
   const worker = await startFloorWorker(world, namespace);
@@ -148,7 +148,7 @@ async function openFloor(world: World, source: string): Promise<Side> {
   const client = new Client({ connection, namespace });
   const { size } = await stat(source);
   void worker.exit.then(() => connection.close());
-  return measure(async () => {
+  return createSide(async () => {
     const operation = new WithStartWorkflowOperation('floor', {
       workflowId: randomUUID(),
       workflowIdConflictPolicy: 'USE_EXISTING',
@@ -177,8 +177,8 @@ async function startFloorWorker(world: World, namespace: string): Promise<Spawne
   return worker;
 }
 
-/** `begin` resolves when the order is answered, what it gives when the result is there. */
-function measure(begin: (lanes: number) => Promise<() => Promise<void>>): Side {
+/** `begin` resolves when the order is answered. Its result resolves when the output is there. */
+function createSide(begin: (lanes: number) => Promise<() => Promise<void>>): Side {
   return async (lanes, count) => {
     const answeredMs: number[] = [];
     const finishedMs: number[] = [];
@@ -194,7 +194,7 @@ function measure(begin: (lanes: number) => Promise<() => Promise<void>>): Side {
   };
 }
 
-function judge(rows: { lanes: number; floor: JobTimes; product: JobTimes }[]): { ok: boolean } {
+function reportFigures(rows: { lanes: number; floor: JobTimes; product: JobTimes }[]): { ok: boolean } {
   console.log('jobs: a 2 s WAV through the voice changer, simulator without latency, one worker');
   console.table(
     rows.flatMap(({ lanes, floor, product }) =>

@@ -1,4 +1,4 @@
-/** Requests of up to 35 MB, the most that is read, whose parts are dear to decode, estimate or write for a service. */
+/** Requests at the size limit of 35 MB whose parts are expensive to decode, estimate or forward. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -6,12 +6,12 @@ export interface LargeBody {
   name: string;
   path: string;
   status: number;
-  /** Made when it is sent: all of them together would fill the memory. */
+  /** Built when it is sent, because all bodies together would fill the memory. */
   body(): string;
 }
 
 const MAX_BYTES = 35 * 1024 * 1024;
-/** Room for the fields around the texts. */
+/** Space for the fields around the texts. */
 const SPARE_BYTES = 4_096;
 const CHAT = 'large-chat';
 const EMBEDDING = 'large-embedding';
@@ -19,7 +19,7 @@ const LOCAL = 'local-lexical-embedding';
 const PRICE = { usd: 0.000_1, diem: 0.000_1 };
 const PNG_HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452000002000000020008020000007b1a43ad', 'hex');
 
-/** As JSON: `unit` may be an escape. */
+/** JSON array of texts. `unit` may be an escape sequence. */
 function texts(unit: string, count: number, quoted = (text: string) => `"${text}"`): string {
   const each = Math.floor((MAX_BYTES - SPARE_BYTES) / count) - quoted('').length - 1;
   const text = quoted(unit.repeat(Math.floor(each / Buffer.byteLength(unit))));
@@ -41,7 +41,7 @@ function picture(): string {
   return JSON.stringify({ model: CHAT, messages: [{ role: 'user', content: parts }] });
 }
 
-/** Each of its calls is about the instructions again. */
+/** Every call for this decision repeats the instructions. */
 function decision(): string {
   const criteria = Object.fromEntries(Array.from({ length: 7_000 }, (_, at) => [`option ${at}`, null]));
   const question = { type: 'choice', instructions: 'ab '.repeat(60_000), criteria };
@@ -72,13 +72,13 @@ export const LARGE_BODIES: readonly LargeBody[] = [
 ];
 
 export interface LargeUpstream {
-  /** Entries in the API's configuration. */
+  /** Entries for the API's configuration. */
   providers: object;
   models: object[];
   close(): void;
 }
 
-/** A service that reads all of a request and answers shortly. */
+/** Upstream service that reads the whole request and answers briefly. */
 export async function openLargeUpstream(): Promise<LargeUpstream> {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

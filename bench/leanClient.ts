@@ -1,4 +1,4 @@
-/** One connection that sends the same request again and again, and costs next to nothing: it shares its core with others. */
+/** Client with one connection that repeats the same request. Cheap, because it shares its core. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile, round } from './statistics.ts';
@@ -8,16 +8,16 @@ export interface LeanRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Status of a good answer; 200 unless told. */
+  /** Expected status. Default: 200. */
   status?: number;
 }
 
 export interface LeanClient {
   /**
-   * Resolves with the status when the last byte of the answer is there; it must have a Content-Length, or be 304. With
-   * `other`, that is asked instead.
+   * Sends the request, or `other` if given. Resolves with the status after the last byte of the answer, which must have
+   * a Content-Length or be a 304.
    */
-  ask(other?: LeanRequest): Promise<number>;
+  send(other?: LeanRequest): Promise<number>;
   close(): void;
 }
 
@@ -34,8 +34,8 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
   let done: (status: number) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
 
-  /** Only the head is looked at; of the body the bytes are counted. */
-  function take(bytes: Buffer): void {
+  /** Parses the head only. Bytes of the body are just counted. */
+  function readChunk(bytes: Buffer): void {
     if (missing > 0) missing -= bytes.length;
     else {
       const end = bytes.indexOf(HEAD_END);
@@ -52,11 +52,11 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
 
   const socket = net.connect({
     ...{ host: hostname, port: Number(port), noDelay: true },
-    // One buffer for all answers: a new one for each costs more than reading into it.
+    // One buffer for all answers: allocating one per answer costs more than reading into it.
     onread: {
       buffer: Buffer.allocUnsafe(128 * 1024),
       callback: (size, buffer) => {
-        take((buffer as Buffer).subarray(0, size));
+        readChunk((buffer as Buffer).subarray(0, size));
         return true;
       },
     },
@@ -65,7 +65,7 @@ export async function openLeanClient(request: LeanRequest): Promise<LeanClient> 
   socket.on('error', (error) => fail(error));
   socket.on('close', () => fail(new Error('the connection was closed')));
   return {
-    ask: (other) =>
+    send: (other) =>
       new Promise((resolve, reject) => {
         done = resolve;
         fail = reject;
@@ -82,8 +82,8 @@ export function bytesOf({ method, url, headers, body }: LeanRequest): Buffer {
   return Buffer.from(`${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** Connections that ask without a pause. Answers how many requests a second had the wanted status, and how many had not. */
-export async function askWithoutPause(
+/** Sends requests on all connections without a pause. Counts the expected and the other statuses. */
+export async function sendWithoutPause(
   request: LeanRequest,
   { connections, seconds }: { connections: number; seconds: number },
 ): Promise<{ perSecond: number; failed: number }> {
@@ -93,82 +93,81 @@ export async function askWithoutPause(
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   const connection = async () => {
-    const line = await openLeanClient(request);
+    const client = await openLeanClient(request);
     while (performance.now() < endsAt) {
-      if ((await line.ask()) === status) answered += 1;
+      if ((await client.send()) === status) answered += 1;
       else failed += 1;
     }
-    line.close();
+    client.close();
   };
   await Promise.all(Array.from({ length: connections }, connection));
   return { perSecond: (answered * 1_000) / (performance.now() - startedAt), failed };
 }
 
-/** A turn so many times as long comes first: V8 compiles what it serves with for half a minute, and a server runs for weeks. */
-export const WARM_UP = 4;
-/** Connections that ask without a pause, and that pause between their requests. */
-export const MANY = 32;
-export const FEW = 8;
+/** Length of the warm-up turn in turns: V8 compiles hot code for half a minute, and a server runs for weeks. */
+export const WARM_UP_TURNS = 4;
+/** Number of connections without pauses, and with pauses. */
+export const LOAD_CONNECTIONS = 32;
+export const PAUSED_CONNECTIONS = 8;
 const REQUESTS = 1_000;
 const PAUSE_MS = 8;
 
 /**
- * A few clients that pause between their requests: what one of them waits, without a queue in front of it (with pauses of
- * 4 ms one in four met another's request). No two pauses are alike: equal ones would make all clients ask in the same
- * instant, and wait for each other.
+ * Measures the latency of a few clients that pause between requests, so that no queue forms (with pauses of 4 ms one
+ * request in four met another). Pauses are random: equal ones would make all clients send at the same instant.
  */
-export async function askSingly(target: LeanRequest): Promise<number[]> {
+export async function sendWithPauses(target: LeanRequest): Promise<number[]> {
   const waits: number[] = [];
-  const client = async () => {
-    const line = await openLeanClient(target);
-    for (let asked = 0; asked < REQUESTS / FEW; asked += 1) {
+  const runClient = async () => {
+    const client = await openLeanClient(target);
+    for (let sent = 0; sent < REQUESTS / PAUSED_CONNECTIONS; sent += 1) {
       await sleep(PAUSE_MS * (0.5 + Math.random()));
       const startMs = performance.now();
-      if ((await line.ask()) !== 200) throw new Error('refused');
+      if ((await client.send()) !== 200) throw new Error('refused');
       waits.push(performance.now() - startMs);
     }
-    line.close();
+    client.close();
   };
-  await Promise.all(Array.from({ length: FEW }, client));
+  await Promise.all(Array.from({ length: PAUSED_CONNECTIONS }, runClient));
   return waits;
 }
 
 export interface LoadFigures {
-  /** Requests per second of each turn. */
+  /** Requests per second, per turn. */
   perSecond: number[];
-  /** Duration of each request of the few clients, in milliseconds. */
+  /** Latencies of the clients with pauses, in milliseconds. */
   waitsMs: number[];
   failed: number;
 }
 
 interface TurnOptions<Side extends string> {
   seconds: number;
-  /** Turns that are measured, after one that only warms up. */
+  /** Measured turns, after one warm-up turn. */
   rounds: number;
-  /** How many times as long as the others the first turn is. */
-  warmUp?: number;
-  /** Pause between the two kinds of load. */
+  /** Length of the warm-up turn in turns. */
+  warmUpTurns?: number;
+  /** Pause between the loads without and with pauses. */
   settleMs?: number;
-  /** Sides that a few clients ask too; all of them unless told. */
-  singly?: readonly Side[];
+  /** Sides that clients with pauses measure too. Default: all. */
+  pausedSides?: readonly Side[];
 }
 
-/** Measures the sides in turns, by many connections and then by few, so that a drift of the machine strikes all. */
+/** Measures the sides in turns, without and then with pauses, so that a drift of the machine affects all sides. */
 export async function measureInTurns<Side extends string>(
   targets: Record<Side, LeanRequest>,
   options: TurnOptions<NoInfer<Side>>,
 ): Promise<Record<Side, LoadFigures>> {
-  const { seconds, rounds, warmUp = 1, settleMs = 0 } = options;
+  const { seconds, rounds, warmUpTurns = 1, settleMs = 0 } = options;
   const sides = Object.keys(targets) as Side[];
   const figures = Object.fromEntries(
     sides.map((side): [Side, LoadFigures] => [side, { perSecond: [], waitsMs: [], failed: 0 }]),
   ) as Record<Side, LoadFigures>;
   for (let turn = 0; turn <= rounds; turn += 1) {
     for (const side of sides) {
-      const load = { connections: MANY, seconds: turn === 0 ? seconds * warmUp : seconds };
-      const { perSecond, failed } = await askWithoutPause(targets[side], load);
+      const load = { connections: LOAD_CONNECTIONS, seconds: turn === 0 ? seconds * warmUpTurns : seconds };
+      const { perSecond, failed } = await sendWithoutPause(targets[side], load);
       await sleep(settleMs);
-      const waitsMs = (options.singly ?? sides).includes(side) ? await askSingly(targets[side]) : [];
+      const waitsMs = (options.pausedSides ?? sides).includes(side) ? await sendWithPauses(targets[side]) : [];
       if (turn === 0) continue;
       figures[side].perSecond.push(perSecond);
       figures[side].waitsMs.push(...waitsMs);
@@ -182,9 +181,9 @@ export function printLoads(sides: Record<string, LoadFigures>): void {
   console.table(
     Object.entries(sides).map(([side, { perSecond, waitsMs, failed }]) => ({
       side,
-      [`req/s at ${MANY} connections`]: Math.round(percentile(perSecond, 0.5)),
-      [`p50 ms at ${FEW}`]: round(percentile(waitsMs, 0.5)),
-      [`p99 ms at ${FEW}`]: round(percentile(waitsMs, 0.99)),
+      [`req/s at ${LOAD_CONNECTIONS} connections`]: Math.round(percentile(perSecond, 0.5)),
+      [`p50 ms at ${PAUSED_CONNECTIONS}`]: round(percentile(waitsMs, 0.5)),
+      [`p99 ms at ${PAUSED_CONNECTIONS}`]: round(percentile(waitsMs, 0.99)),
       failed,
     })),
   );

@@ -1,6 +1,6 @@
 /**
- * Hold + settle pairs a second with 128 in flight, on one hot account and over 100, against the floor of one statement
- * per hold and per settle: same schema, same functions, same durability (synchronous_commit on, fsync on), same run.
+ * Hold + settle pairs per second with 128 in flight, on one hot account and on 100. The floor is one statement per hold
+ * and per settle, with the same schema, functions and durability (synchronous_commit on, fsync on), in the same run.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -26,7 +26,7 @@ const WANTED_RATIO = 4;
 const LOCKED_MS = 15_000;
 const PACE_MS = 100;
 const MAX_LOCK_DELAY = 3;
-/** Calls of the locked account that wait at a time: as many holds, and as many settlements. */
+/** Number of holds of the locked account that wait at a time, and as many settlements. */
 const LOCKED_LANES = 50;
 
 export interface Payer {
@@ -45,7 +45,7 @@ interface LedgerBenchRow extends LedgerSpeed {
   mode: string;
 }
 
-/** Other accounts' pairs at a steady pace, while the row of one account is locked, against the same load without. */
+/** Latency of other accounts' pairs at a steady rate, with one account's row locked and without. */
 interface LockDelay {
   p99Ms: number;
   lockedP99Ms: number;
@@ -56,19 +56,19 @@ interface LockDelay {
 export interface LedgerBenchResult {
   rows: LedgerBenchRow[];
   lockDelay: LockDelay;
-  /** Batched over the best floor, by shape. */
+  /** Batched rate ÷ best floor rate, by shape. */
   ratios: Record<string, number>;
   deadlocks: number;
   brokenInvariants: string[];
   ok: boolean;
 }
 
-/** Needs the URL of an empty database of a durable Postgres; prints its table and returns it. */
-export async function run(options: { databaseUrl: string; seconds?: number }): Promise<LedgerBenchResult> {
+/** Needs the URL of an empty database in a durable Postgres. */
+export async function benchmarkLedger(options: { databaseUrl: string; seconds?: number }): Promise<LedgerBenchResult> {
   await migrate(options.databaseUrl);
   const { databaseUrl } = options;
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 68 });
-  const purse = openLedgerPool({ databaseUrl, applicationName: 'farebox-bench' });
+  const ledgerPool = openLedgerPool({ databaseUrl, applicationName: 'farebox-bench' });
   const seconds = options.seconds ?? 4;
   try {
     await requireDurability(pool);
@@ -76,28 +76,28 @@ export async function run(options: { databaseUrl: string; seconds?: number }): P
     const ratios: Record<string, number> = {};
     for (const accounts of [1, 100]) {
       const shape = accounts === 1 ? 'one hot account' : `${accounts} accounts`;
-      const measured = await measureShape({ pool, purse }, await makePayers(pool, accounts), seconds);
+      const measured = await measureShape({ pool, ledgerPool }, await makePayers(pool, accounts), seconds);
       rows.push(...measured.map((row) => ({ shape, ...row })));
       ratios[shape] = ratioOf(measured);
     }
-    const lockDelay = await measureLockedAccount(pool, purse, await makePayers(pool, 21));
-    const result = { rows, ratios, lockDelay, ...(await verdict(pool)), ok: false };
+    const lockDelay = await measureLockedAccount(pool, ledgerPool, await makePayers(pool, 21));
+    const result = { rows, ratios, lockDelay, ...(await readVerdict(pool)), ok: false };
     result.ok =
       result.deadlocks === 0 &&
       result.brokenInvariants.length === 0 &&
-      reaches(ratios) &&
+      reachesRatio(ratios) &&
       lockDelay.failures === 0 &&
       lockDelay.ratio <= MAX_LOCK_DELAY;
-    print(result);
+    printResult(result);
     return result;
   } finally {
-    await Promise.all([pool.end(), purse.end()]);
+    await Promise.all([pool.end(), ledgerPool.end()]);
   }
 }
 
-/** The floor gets the best of several pool sizes, and both sides are measured twice, in turns, best of each kept. */
+/** The floor gets the best of several pool sizes. Both sides are measured twice, in turns, and the best is kept. */
 async function measureShape(
-  { pool, purse }: { pool: pg.Pool; purse: pg.Pool },
+  { pool, ledgerPool }: { pool: pg.Pool; ledgerPool: pg.Pool },
   payers: Payer[],
   seconds: number,
 ): Promise<Omit<LedgerBenchRow, 'shape'>[]> {
@@ -105,14 +105,14 @@ async function measureShape(
     ['one statement each, 4 connections', pool, { maxBatch: 1, maxInFlight: 2 }],
     ['one statement each, 16 connections', pool, { maxBatch: 1, maxInFlight: 8 }],
     ['one statement each, 64 connections', pool, { maxBatch: 1, maxInFlight: 32 }],
-    ['batched, one connection', purse, {}],
+    ['batched, one connection', ledgerPool, {}],
   ];
   const best = new Map<string, LedgerSpeed>();
   for (let round = 0; round < 2; round += 1) {
     for (const [mode, connections, ledgerOptions] of modes) {
       const ledger = createLedger(connections, ledgerOptions);
-      await drive(ledger, payers, seconds / 4);
-      const measured = await drive(ledger, payers, seconds);
+      await runPairs(ledger, payers, seconds / 4);
+      const measured = await runPairs(ledger, payers, seconds);
       await ledger.close();
       const before = best.get(mode);
       if (!before || before.pairsPerSecond < measured.pairsPerSecond) best.set(mode, measured);
@@ -121,8 +121,8 @@ async function measureShape(
   return [...best].map(([mode, measured]) => ({ mode, ...measured }));
 }
 
-/** Keeps 128 pairs going for the given time. A refused hold would make the figures worthless, so it is an error. */
-export async function drive(ledger: Ledger, payers: Payer[], seconds: number): Promise<LedgerSpeed> {
+/** Keeps 128 pairs in flight for the given time. Throws when a hold is refused: the figures would mean nothing. */
+export async function runPairs(ledger: Ledger, payers: Payer[], seconds: number): Promise<LedgerSpeed> {
   const latencies: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1_000;
@@ -152,10 +152,10 @@ export async function drive(ledger: Ledger, payers: Payer[], seconds: number): P
   return { pairsPerSecond: latencies.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-async function measureLockedAccount(pool: pg.Pool, purse: pg.Pool, payers: Payer[]): Promise<LockDelay> {
-  const ledger = createLedger(purse);
+async function measureLockedAccount(pool: pg.Pool, ledgerPool: pg.Pool, payers: Payer[]): Promise<LockDelay> {
+  const ledger = createLedger(ledgerPool);
   const [locked, ...others] = payers as [Payer, ...Payer[]];
-  const free = await pace(ledger, others);
+  const free = await measurePacedPairs(ledger, others);
   const held = await Promise.all(
     Array.from({ length: LOCKED_LANES }, async () => {
       const operationId = randomUUID();
@@ -166,15 +166,15 @@ async function measureLockedAccount(pool: pg.Pool, purse: pg.Pool, payers: Payer
   const client = await pool.connect();
   await client.query('begin');
   await client.query('select from accounts where id = $1 for update', [locked.accountId]);
-  // The pool ends a transaction that does nothing for as long.
+  // Keeps the transaction busy, because the pool ends idle transactions.
   const busy = setInterval(() => void client.query('select 1').catch(() => undefined), 1_000);
   const untilMs = performance.now() + LOCKED_MS;
   const settlements = held.map(async (operationId) => {
     const settle = { operationId, accountId: locked.accountId, price: SETTLED };
     while (performance.now() < untilMs) await ledger.settle(settle).catch(() => undefined);
   });
-  const waiting = [pace(ledger, Array<Payer>(LOCKED_LANES).fill(locked)), ...settlements];
-  const delayed = await pace(ledger, others);
+  const waiting = [measurePacedPairs(ledger, Array<Payer>(LOCKED_LANES).fill(locked)), ...settlements];
+  const delayed = await measurePacedPairs(ledger, others);
   clearInterval(busy);
   await client.query('rollback');
   client.release();
@@ -185,8 +185,8 @@ async function measureLockedAccount(pool: pg.Pool, purse: pg.Pool, payers: Payer
   return { p99Ms, lockedP99Ms: delayed.p99Ms, ratio: delayed.p99Ms / p99Ms, failures };
 }
 
-/** One pair after the other of each payer, with pauses, for the time of the lock. */
-async function pace(ledger: Ledger, payers: Payer[]): Promise<{ p99Ms: number; failures: number }> {
+/** Runs the pairs of each payer one after the other, with pauses, for the time of the lock. */
+async function measurePacedPairs(ledger: Ledger, payers: Payer[]): Promise<{ p99Ms: number; failures: number }> {
   const latencies: number[] = [];
   let failures = 0;
   const untilMs = performance.now() + LOCKED_MS;
@@ -241,7 +241,7 @@ async function requireDurability(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function verdict(pool: pg.Pool): Promise<Pick<LedgerBenchResult, 'deadlocks' | 'brokenInvariants'>> {
+async function readVerdict(pool: pg.Pool): Promise<Pick<LedgerBenchResult, 'deadlocks' | 'brokenInvariants'>> {
   const { rows } = await pool.query<{ deadlocks: string }>(
     'select deadlocks from pg_stat_database where datname = current_database()',
   );
@@ -258,11 +258,11 @@ function ratioOf(rows: Omit<LedgerBenchRow, 'shape'>[]): number {
   return best(true) / best(false);
 }
 
-function reaches(ratios: Record<string, number>): boolean {
+function reachesRatio(ratios: Record<string, number>): boolean {
   return Object.values(ratios).every((ratio) => ratio >= WANTED_RATIO);
 }
 
-function print(result: LedgerBenchResult): void {
+function printResult(result: LedgerBenchResult): void {
   console.log(`ledger: hold + settle pairs, ${IN_FLIGHT} in flight, durable commits`);
   console.table(
     result.rows.map((row) => ({

@@ -1,7 +1,7 @@
 /**
- * The check of the ledger: over a million unsealed entries, with `--old` in turns with an older build; over an open day with
- * a million sealed ones of many days before it, in turns with the open day alone; and hold + settle of one busy account while checks run, which
- * must not become slower call by call.
+ * Measures the ledger check. First over a million unsealed entries, with `--old` in turns with an older build. Then
+ * over an open day with a million sealed entries of many earlier days, in turns with the open day alone. Last, hold +
+ * settle of one busy account must not slow down while checks run.
  */
 import { randomUUID } from 'node:crypto';
 import { query } from '../dev/stack/parts/postgres.ts';
@@ -18,23 +18,23 @@ import { medianInterval, percentile, round } from './statistics.ts';
 
 const CHARGES = 1_000_000;
 const OPEN_CHARGES = 100_000;
-/** Before the open day; on each of them every account is charged. */
+/** Days before the open day. Each account is charged on each of them. */
 const SEALED_DAYS = 90;
 const MAX_SEALED_RATIO = 2;
-/** The last tenth of the calls during a check against the first one. */
+/** Median latency of the last tenth of the calls during a check ÷ that of the first tenth. */
 const MAX_SLOPE = 1.5;
 const DAY_MS = 86_400_000;
 
-/** Needs the URL of the superuser of a durable Postgres without other work; `old` is the folder of an older build. */
-export async function run(databaseUrl: string, old?: string): Promise<{ ok: boolean }> {
-  // Its processor time would count as a check's; books are vacuumed when they are written.
+/** Needs the URL of the superuser of an otherwise idle, durable Postgres. `old` is the folder of an older build. */
+export async function benchmarkLedgerCheck(databaseUrl: string, old?: string): Promise<{ ok: boolean }> {
+  // Autovacuum would count as processor time of a check. Books are vacuumed when they are written.
   await query(databaseUrl, 'alter system set autovacuum = off');
   await query(databaseUrl, 'select pg_reload_conf()');
   const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const today = { charges: OPEN_CHARGES, from: iso(midnight), to: iso(Date.now() - 120_000), hasLines: true };
   const before = {
     ...{ charges: CHARGES, from: iso(midnight - SEALED_DAYS * DAY_MS), to: iso(midnight - DAY_MS) },
-    // The same books for both: what an older build could write.
+    // Both builds get the same books, so an older build must be able to write them.
     hasLines: old === undefined,
   };
   const checkout = await openCheckout();
@@ -42,10 +42,10 @@ export async function run(databaseUrl: string, old?: string): Promise<{ ok: bool
   const written = databaseOf(databaseUrl, 'bench_written');
   await writeBooks(written, writer, before);
   const url = await copyBooks(written, 'bench_checked', checkout);
-  const unsealedMs = await bestOf(3, () => check(url));
+  const unsealedMs = await bestOf(3, () => timeCheck(url));
   const open = databaseOf(databaseUrl, 'bench_open');
   await writeBooks(open, checkout, today);
-  const sealingMs = await check(url, { seal: true });
+  const sealingMs = await timeCheck(url, { seal: true });
   const quicker =
     old === undefined
       ? 'not measured'
@@ -54,9 +54,9 @@ export async function run(databaseUrl: string, old?: string): Promise<{ ok: bool
           { folder: checkout.folder, databaseUrl: url },
         );
   await writeCharges(url, today);
-  const { openMs, sealedMs, ratio } = await pairsOf(open, url);
-  const slope = await slopeOf(url);
-  const fullMs = await check(url, { full: true });
+  const { openMs, sealedMs, ratio } = await measurePairs(open, url);
+  const slope = await measureSlope(url);
+  const fullMs = await timeCheck(url, { full: true });
   console.table({
     [`${CHARGES} unsealed entries, ms`]: round(unsealedMs),
     [`${CHARGES} entries checked and sealed, ms`]: round(sealingMs),
@@ -79,7 +79,7 @@ async function writeBooks(url: string, { migrate }: Checkout, books: WrittenBook
   await writeCharges(url, books);
 }
 
-/** The same books in another database, brought to the schema of another build. */
+/** Copies the books to another database and migrates them to the schema of another build. */
 async function copyBooks(url: string, name: string, { migrate }: Checkout): Promise<string> {
   const from = new URL(url).pathname.slice(1);
   await query(databaseOf(url, 'postgres'), `create database ${name} template ${from} strategy file_copy`);
@@ -89,14 +89,14 @@ async function copyBooks(url: string, name: string, { migrate }: Checkout): Prom
   return copy;
 }
 
-/** The open day alone, and the same after the sealed days, in turns. */
-async function pairsOf(open: string, sealed: string) {
+/** Measures the open day alone and after the sealed days, in turns. */
+async function measurePairs(open: string, sealed: string) {
   const took = { open: [] as number[], sealed: [] as number[] };
-  // The first pair reads the books into memory.
+  // The first pair loads the books into memory.
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const times = { open: 0, sealed: 0 };
     for (const side of pair % 2 === 0 ? (['open', 'sealed'] as const) : (['sealed', 'open'] as const)) {
-      times[side] = await check(side === 'open' ? open : sealed);
+      times[side] = await timeCheck(side === 'open' ? open : sealed);
     }
     if (pair === 0) continue;
     took.open.push(times.open);
@@ -112,7 +112,7 @@ async function bestOf(rounds: number, measure: () => Promise<number>): Promise<n
   return best;
 }
 
-async function check(databaseUrl: string, options: { full?: boolean; seal?: boolean } = {}): Promise<number> {
+async function timeCheck(databaseUrl: string, options: { full?: boolean; seal?: boolean } = {}): Promise<number> {
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2 });
   try {
     const startedMs = performance.now();
@@ -124,8 +124,8 @@ async function check(databaseUrl: string, options: { full?: boolean; seal?: bool
   }
 }
 
-/** One account, one call after the other, while full checks follow each other. */
-async function slopeOf(databaseUrl: string): Promise<number> {
+/** Runs the calls of one account one after the other while a full check runs. */
+async function measureSlope(databaseUrl: string): Promise<number> {
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 2, pipelined: true });
   const ledger = createLedger(pool);
   try {
@@ -138,7 +138,7 @@ async function slopeOf(databaseUrl: string): Promise<number> {
       notes: 'bench',
     });
     let checking = true;
-    const checks = check(databaseUrl, { full: true }).finally(() => {
+    const checks = timeCheck(databaseUrl, { full: true }).finally(() => {
       checking = false;
     });
     const latencies: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * `farebox ledger check` of two builds on the same unsealed books, in turns, by the clock and in processor time: the check
- * alone, and the command, which also seals the days where the build has seals.
+ * Compares `farebox ledger check` of two builds on the same unsealed books, in turns, by wall time and processor time.
+ * Measures the check alone, and the command, which also seals days if the build supports seals.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,29 +19,29 @@ const CLOCK = 'clock, ms';
 const MAX_CHECK_MS = 600_000;
 
 export interface CheckedBooks {
-  /** Folder of the build. */
+  /** Folder of the built checkout. */
   folder: string;
   databaseUrl: string;
 }
 
 interface Times {
   wallMs: number;
-  /** Processor time of the command and of Postgres's processes for it. */
+  /** Processor time of the command and of its Postgres processes. */
   cpuMs: number;
 }
 
-/** Leaves the new build's books sealed. */
+/** Leaves the books of the new build sealed. */
 export async function compareChecks(old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
   const reached: boolean[] = [];
-  for (const kind of ['check', 'command'] as const) reached.push(await compareRuns(kind, old, now));
+  for (const kind of ['check', 'command'] as const) reached.push(await compareTimes(kind, old, now));
   return reached.every(Boolean);
 }
 
 type Kind = 'check' | 'command';
 
-async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
+async function compareTimes(kind: Kind, old: CheckedBooks, now: CheckedBooks): Promise<boolean> {
   const took = { old: [] as Times[], now: [] as Times[] };
-  // The first pair reads the books into memory.
+  // The first pair loads the books into memory.
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const times: Partial<Record<keyof typeof took, Times>> = {};
     for (const side of pair % 2 === 0 ? (['old', 'now'] as const) : (['now', 'old'] as const)) {
@@ -67,18 +67,18 @@ async function compareRuns(kind: Kind, old: CheckedBooks, now: CheckedBooks): Pr
   const what = kind === 'check' ? 'the check alone' : 'the command, with its seals';
   console.log(`ledger check, ${what}: the same unsealed books by the old build and by this one, ${PAIRS} pairs`);
   console.table(rows);
-  // Judged by the upper end of the interval is what an operator waits for; the digests of the seals are work that the old build does not do.
+  // The bar is on wall time, which operators wait for. Digests of seals take processor time in new builds only.
   return highs.every(({ time, high }) => time !== 'wallMs' || high <= MAX_RATIO);
 }
 
-/** Seals are append-only for everybody who does not switch triggers off. */
+/** Switches triggers off, because they make seals append-only. */
 async function removeSeals(databaseUrl: string): Promise<void> {
   const tables = ['sealed_balances', 'sealed_sums', 'sealed_days'];
   const deletes = tables.map((table) => `delete from ${table};`).join(' ');
   await query(databaseUrl, `set session_replication_role = replica; ${deletes}`);
 }
 
-/** Both builds have these functions. Arguments: the folder of the build and the database. */
+/** Uses only functions that both builds have. Arguments: folder of the build, database URL. */
 const CHECK = `const [folder, databaseUrl] = process.argv.slice(1);
 const { openPool } = await import(folder + '/dist/infra/postgres/pool.js');
 const { checkLedger } = await import(folder + '/dist/infra/postgres/ledgerCheck.js');
@@ -88,9 +88,9 @@ await pool.end();`;
 
 async function runCheck(kind: Kind, { folder, databaseUrl }: CheckedBooks): Promise<Times> {
   const [postmaster = 0] = await postgresPids({ environment: { DATABASE_URL: databaseUrl } });
-  // Ended children of both count: the command is one of this process, what it keeps busy are those of the postmaster.
+  // Counts ended child processes: the command of this process, its backends of the postmaster.
   const spentMs = () => childrenMs(process.pid) + childrenMs(postmaster);
-  await noOthers(databaseUrl);
+  await waitForNoConnections(databaseUrl);
   const [startMs, beforeMs] = [performance.now(), spentMs()];
   const { PATH } = processEnvironment();
   const command = [path.join(folder, 'dist/cli/main.js'), 'ledger', 'check'];
@@ -103,15 +103,15 @@ async function runCheck(kind: Kind, { folder, databaseUrl }: CheckedBooks): Prom
   const [code] = await once(child, 'exit');
   const wallMs = performance.now() - startMs;
   if (code !== 0) throw new Error(`ledger check of ${folder}: exit code ${code}`);
-  await noOthers(databaseUrl);
+  await waitForNoConnections(databaseUrl);
   return { wallMs, cpuMs: spentMs() - beforeMs };
 }
 
 const MAX_WAIT_MS = 60_000;
 const SETTLE_MS = 200;
 
-/** Waits until nobody else is connected, and a little longer, until the postmaster has seen the end of the last one. */
-async function noOthers(databaseUrl: string): Promise<void> {
+/** Waits until no other connection is open, then until the postmaster has reaped the last process. */
+async function waitForNoConnections(databaseUrl: string): Promise<void> {
   const others = `select pid from pg_stat_activity where backend_type in ('client backend', 'parallel worker')
     and datname = current_database() and pid <> pg_backend_pid()`;
   const deadline = performance.now() + MAX_WAIT_MS;
@@ -122,11 +122,11 @@ async function noOthers(databaseUrl: string): Promise<void> {
   await sleep(SETTLE_MS);
 }
 
-/** Hundredths of a second are counted; a check takes seconds. */
+/** Linux counts in hundredths of a second. A check takes seconds. */
 const TICK_MS = 10;
 
 function childrenMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  // Fields 16 and 17: user and system time of children that have ended.
+  // Fields 16 and 17: user and system time of ended children.
   return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
 }

@@ -1,27 +1,27 @@
-/** `npm run bench`: all benchmarks by name, or the named ones; exit code 1 when a bar is not reached. */
+/** `npm run bench`: runs all benchmarks or the named ones. Exit code 1 when a bar is missed. */
 import { parseArgs } from 'node:util';
 import { openParts } from '../test/harness/parts.ts';
-import { run as chat } from './chat.ts';
-import { run as delivery } from './delivery.ts';
-import { run as fairness } from './fairness.ts';
-import { run as frontDoor } from './frontDoor.ts';
-import { run as jobs } from './jobs.ts';
-import { run as ledger } from './ledger.ts';
-import { run as ledgerCheck } from './ledgerCheck.ts';
-import { run as media } from './media.ts';
-import { run as memory } from './memory.ts';
-import { run as models } from './models.ts';
-import { PAIRS_GROUPS, run as pairs } from './pairs.ts';
-import { run as retrieve } from './retrieve.ts';
-import { run as rpc } from './rpc.ts';
-import { run as scrape } from './scrape.ts';
-import { run as signIn } from './signIn.ts';
-import { run as stalls } from './stalls.ts';
+import { benchmarkChat } from './chat.ts';
+import { benchmarkDelivery } from './delivery.ts';
+import { benchmarkFairness } from './fairness.ts';
+import { benchmarkFrontDoor } from './frontDoor.ts';
+import { benchmarkJobs } from './jobs.ts';
+import { benchmarkLedger } from './ledger.ts';
+import { benchmarkLedgerCheck } from './ledgerCheck.ts';
+import { benchmarkMedia } from './media.ts';
+import { benchmarkMemory } from './memory.ts';
+import { benchmarkModels } from './models.ts';
+import { comparePairs, PAIRS_GROUPS } from './pairs.ts';
+import { benchmarkRetrieve } from './retrieve.ts';
+import { benchmarkRpc } from './rpc.ts';
+import { benchmarkScrape } from './scrape.ts';
+import { benchmarkSignIn } from './signIn.ts';
+import { benchmarkStalls } from './stalls.ts';
 import { MIN_INTERVAL_VALUES } from './statistics.ts';
-import { run as topUp } from './topUp.ts';
-import { run as usage } from './usage.ts';
-import { run as waiting } from './waiting.ts';
-import { run as wallets } from './wallets.ts';
+import { benchmarkTopUp } from './topUp.ts';
+import { benchmarkUsage } from './usage.ts';
+import { benchmarkWaiting } from './waiting.ts';
+import { benchmarkWallets } from './wallets.ts';
 
 const { values: options, positionals: named } = readArguments();
 
@@ -29,7 +29,7 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   ledger: async () => {
     const parts = await openParts({ durable: true });
     try {
-      return await ledger({ databaseUrl: parts.services.databaseUrl });
+      return await benchmarkLedger({ databaseUrl: parts.services.databaseUrl });
     } finally {
       await parts.close();
     }
@@ -37,29 +37,29 @@ const BENCHMARKS: Record<string, () => Promise<{ ok: boolean }>> = {
   'ledger-check': async () => {
     const parts = await openParts({ durable: true });
     try {
-      return await ledgerCheck(parts.services.databaseUrl, options.old);
+      return await benchmarkLedgerCheck(parts.services.databaseUrl, options.old);
     } finally {
       await parts.close();
     }
   },
-  front: () => frontDoor(),
-  models: () => models(),
-  usage: () => usage(),
-  retrieve: () => retrieve(),
-  delivery: () => delivery(),
-  media: () => media(),
-  memory: () => memory(),
-  jobs: () => jobs(),
-  fairness: () => fairness(),
-  waiting: () => waiting(),
-  scrape: () => scrape(),
-  stalls: () => stalls(),
-  chat: () => chat(),
-  signin: () => signIn(),
-  wallets: () => wallets(),
-  topup: () => topUp(),
-  rpc: () => rpc(),
-  ...(options.old !== undefined && { pairs: comparePairs(options.old) }),
+  front: () => benchmarkFrontDoor(),
+  models: () => benchmarkModels(),
+  usage: () => benchmarkUsage(),
+  retrieve: () => benchmarkRetrieve(),
+  delivery: () => benchmarkDelivery(),
+  media: () => benchmarkMedia(),
+  memory: () => benchmarkMemory(),
+  jobs: () => benchmarkJobs(),
+  fairness: () => benchmarkFairness(),
+  waiting: () => benchmarkWaiting(),
+  scrape: () => benchmarkScrape(),
+  stalls: () => benchmarkStalls(),
+  chat: () => benchmarkChat(),
+  signin: () => benchmarkSignIn(),
+  wallets: () => benchmarkWallets(),
+  topup: () => benchmarkTopUp(),
+  rpc: () => benchmarkRpc(),
+  ...(options.old !== undefined && { pairs: readPairsArguments(options.old) }),
 };
 
 const unknown = named.filter((name) => !(name in BENCHMARKS));
@@ -87,7 +87,7 @@ function readArguments() {
   }
 }
 
-function comparePairs(old: string): () => Promise<{ ok: boolean }> {
+function readPairsArguments(old: string): () => Promise<{ ok: boolean }> {
   const count = options.pairs === undefined ? undefined : Number(options.pairs);
   if (count !== undefined && !(Number.isInteger(count) && count >= MIN_INTERVAL_VALUES)) {
     refuse(`--pairs: found "${options.pairs}", allowed: a number from ${MIN_INTERVAL_VALUES}`);
@@ -95,7 +95,7 @@ function comparePairs(old: string): () => Promise<{ ok: boolean }> {
   const only = options.only?.split(',');
   const unknown = only?.filter((name) => !PAIRS_GROUPS.includes(name)) ?? [];
   if (unknown.length > 0) refuse(`--only: no such group: ${unknown.join(', ')} (there are ${PAIRS_GROUPS.join(', ')})`);
-  return () => pairs({ old, ...(only && { only }), ...(count !== undefined && { pairs: count }) });
+  return () => comparePairs({ old, ...(only && { only }), ...(count !== undefined && { pairs: count }) });
 }
 
 function refuse(words: string): never {

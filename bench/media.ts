@@ -1,6 +1,6 @@
 /**
- * Pictures and recordings that are worked on while the client waits: each operation through the API, upload and bill
- * included, against the library's own time for it, in turns; and what others notice of twenty uploads of 25 MB at once.
+ * Synchronous work on images and recordings: each operation through the API, with upload and bill, against the library
+ * alone, in turns. Also measures how 20 concurrent uploads of 25 MB delay other requests.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -16,7 +16,7 @@ import { openUploader } from './media/uploadAll.ts';
 import { percentile, round, timed } from './statistics.ts';
 import { configure, openWorld, type World } from './world.ts';
 
-/** What a telephone takes, and what can be enlarged twice. */
+/** A telephone makePhotograph, and an image that may be enlarged twice. */
 const LARGE_PX = { width: 4_096, height: 3_072 };
 const SMALL_PX = { width: 2_048, height: 2_048 };
 const ROUNDS = 9;
@@ -26,7 +26,7 @@ const PLENTY = 1_000_000_000;
 const UPLOADS = 20;
 const UPLOAD_BYTES = 25 * 1024 * 1024 - 1;
 const QUIET_MS = 8_000;
-/** So many times all of them at once, with pauses: of one wave alone the 99th percentile is but its second worst call. */
+/** Waves of uploads, with pauses: the 99th percentile of one wave would be just its second slowest call. */
 const WAVES = 5;
 const BETWEEN_WAVES_MS = 500;
 const EVERY_MS = 5;
@@ -44,14 +44,14 @@ interface Operation {
   name: string;
   route: string;
   fields: Record<string, string>;
-  /** Of the one file. */
+  /** Form field of the file. */
   part: string;
   file: string;
-  /** The library's milliseconds. */
+  /** Runs the library alone. Resolves with its milliseconds. */
   alone(): Promise<number>;
 }
 
-export async function run(): Promise<{ ok: boolean }> {
+export async function benchmarkMedia(): Promise<{ ok: boolean }> {
   sharp.concurrency(1);
   sharp.cache(false);
   const world = await openWorld({});
@@ -68,7 +68,7 @@ export async function run(): Promise<{ ok: boolean }> {
         [`÷ (≤ ${MAX_RATIO})`]: ratio,
       })),
     );
-    const slower = await crowded(client);
+    const slower = await measureSlowdown(client);
     return { ok: rows.every(({ ratio }) => ratio <= MAX_RATIO) && slower <= MAX_SLOWER };
   } finally {
     await world.close();
@@ -82,15 +82,15 @@ async function openClient(world: World): Promise<Client> {
   return { origin: api.origin, key: inference };
 }
 
-/** The steps as the prompt is read, by the library alone. */
+/** Each operation, with the same steps by the library alone. */
 async function operationsOf(world: World): Promise<Operation[]> {
   const [large, small] = ['large', 'small'].map((name) => path.join(world.folder, `${name}.jpg`)) as [string, string];
-  writeFileSync(large, await photograph(LARGE_PX));
-  writeFileSync(small, await photograph(SMALL_PX));
+  writeFileSync(large, await makePhotograph(LARGE_PX));
+  writeFileSync(small, await makePhotograph(SMALL_PX));
   const edit = (prompt: string, work: (source: Sharp) => Sharp): Operation => ({
     ...{ name: prompt, route: '/image/edit', part: 'image', file: large },
     fields: { model: 'local-edit', prompt, resolution: '4K', output_format: 'jpeg' },
-    alone: () => written(large, work(sharp(large).autoOrient()).jpeg({ quality: 92 })),
+    alone: () => timeWrite(large, work(sharp(large).autoOrient()).jpeg({ quality: 92 })),
   });
   return [
     edit('make it black and white', (source) => source.recomb([LUMA, LUMA, LUMA])),
@@ -101,12 +101,12 @@ async function operationsOf(world: World): Promise<Operation[]> {
     {
       ...{ name: 'enlarge twice', route: '/image/upscale', part: 'image', file: small },
       fields: { model: 'local-upscale-image', scale: '2' },
-      alone: () => written(small, sharp(small).resize(4_096, 4_096).sharpen(SHARPENING).png({ compressionLevel: 6 })),
+      alone: () => timeWrite(small, sharp(small).resize(4_096, 4_096).sharpen(SHARPENING).png({ compressionLevel: 6 })),
     },
     {
       ...{ name: 'cut out', route: '/image/background-remove', part: 'image', file: small },
       fields: { model: 'local-cutout' },
-      // The library has none: our own work in this process.
+      // The library cannot do this, so the floor is our own function in this process.
       alone: () => timed(() => cutOut({ path: small, target: `${small}.out`, maxPixels: SOURCE_PIXELS.most })),
     },
     {
@@ -117,7 +117,7 @@ async function operationsOf(world: World): Promise<Operation[]> {
   ];
 }
 
-function written(source: string, picture: Sharp): Promise<number> {
+function timeWrite(source: string, picture: Sharp): Promise<number> {
   return timed(() => picture.toFile(`${source}.out`));
 }
 
@@ -125,7 +125,7 @@ async function compare(operation: Operation, client: Client) {
   const alone: number[] = [];
   const product: number[] = [];
   for (let turn = 0; turn < WARM_UP + ROUNDS; turn += 1) {
-    const sides = [await operation.alone(), await timed(() => ask(operation, client))] as const;
+    const sides = [await operation.alone(), await timed(() => sendOperation(operation, client))] as const;
     if (turn < WARM_UP) continue;
     alone.push(sides[0]);
     product.push(sides[1]);
@@ -135,7 +135,7 @@ async function compare(operation: Operation, client: Client) {
   return { name: operation.name, alone: round(floor), product: round(ours), ratio: round(ours / floor) };
 }
 
-async function ask({ route, fields, part, file }: Operation, { origin, key }: Client): Promise<void> {
+async function sendOperation({ route, fields, part, file }: Operation, { origin, key }: Client): Promise<void> {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.set(name, value);
   body.set(part, new Blob([readFileSync(file)]), path.basename(file));
@@ -148,8 +148,8 @@ async function ask({ route, fields, part, file }: Operation, { origin, key }: Cl
   await answer.arrayBuffer();
 }
 
-/** How many times slower than at rest others are served at the 99th percentile. */
-async function crowded({ origin, key }: Client): Promise<number> {
+/** Latency of other requests at the 99th percentile during the uploads ÷ that at rest. */
+async function measureSlowdown({ origin, key }: Client): Promise<number> {
   const url = `${origin}/api/v1/billing/usage-history?limit=20`;
   const other = await openLeanClient({
     method: 'GET',
@@ -188,7 +188,7 @@ async function crowded({ origin, key }: Client): Promise<number> {
   }
 }
 
-/** Milliseconds of each call, one after the other, until that is over. */
+/** Repeats the call until `over` settles. Resolves with the milliseconds of each. */
 async function waitsUntil(client: LeanClient, over: Promise<unknown>): Promise<number[]> {
   const waits: number[] = [];
   let goesOn = true;
@@ -196,7 +196,7 @@ async function waitsUntil(client: LeanClient, over: Promise<unknown>): Promise<n
     goesOn = false;
   });
   while (goesOn) {
-    waits.push(await timed(() => client.ask()));
+    waits.push(await timed(() => client.send()));
     await pause(EVERY_MS);
   }
   await end;
@@ -205,11 +205,11 @@ async function waitsUntil(client: LeanClient, over: Promise<unknown>): Promise<n
 
 const PORTRAIT = path.join(import.meta.dirname, '../../test/fixtures/cutout/astronaut.png');
 
-async function photograph({ width, height }: { width: number; height: number }): Promise<Buffer> {
+async function makePhotograph({ width, height }: { width: number; height: number }): Promise<Buffer> {
   return await sharp(PORTRAIT).resize(width, height).jpeg({ quality: 90 }).toBuffer();
 }
 
-/** Noise cannot be packed: three bytes a pixel, and a thousandth for the form. */
+/** Noise does not compress: three bytes per pixel, and a thousandth for the format. */
 async function noisePng(mostBytes: number): Promise<Buffer> {
   const side = Math.floor(Math.sqrt(mostBytes / 3.01));
   const raw = { width: side, height: side, channels: 3 } as const;

@@ -1,4 +1,4 @@
-/** Resident memory of the API: flat over 100,000 requests, and while twenty recordings of 25 MB arrive at once. */
+/** Resident memory of the API: over 100,000 requests, and during 20 concurrent uploads of 25 MB. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
@@ -8,7 +8,7 @@ import { toneWav } from './wav.ts';
 import { openWorld } from './world.ts';
 
 const UPLOADS = 20;
-/** 16 kHz, 16 bit, mono: just below the limit of 25 MB. Too long for the model, so it is refused after its arrival. */
+/** 16 kHz, 16 bit, mono: just below 25 MB. Too long for the model, so it is refused after the upload. */
 const UPLOAD_SECONDS = 818;
 
 export function residentMb(pid: number): number {
@@ -16,7 +16,7 @@ export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-export async function run(options: { requests?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkMemory(options: { requests?: number } = {}): Promise<{ ok: boolean }> {
   const requests = options.requests ?? 100_000;
   const world = await openWorld({});
   try {
@@ -31,8 +31,8 @@ export async function run(options: { requests?: number } = {}): Promise<{ ok: bo
       readings.push(residentMb(api.pid));
     }
     const quiet = readings.at(-1) ?? 0;
-    const peak = await peakDuring(api.pid, () => upload(api.origin, inference));
-    return judge({ readings, requests, quiet, peak });
+    const peak = await peakDuring(api.pid, () => uploadRecordings(api.origin, inference));
+    return reportFigures({ readings, requests, quiet, peak });
   } finally {
     await world.close();
   }
@@ -56,7 +56,7 @@ export async function peakDuring(pid: number, work: () => Promise<void>): Promis
   return peak;
 }
 
-async function upload(origin: string, key: string): Promise<void> {
+async function uploadRecordings(origin: string, key: string): Promise<void> {
   const recording = new Blob([new Uint8Array(toneWav(UPLOAD_SECONDS))], { type: 'audio/wav' });
   const one = async () => {
     const form = new FormData();
@@ -80,7 +80,7 @@ interface Readings {
   peak: number;
 }
 
-function judge({ readings, requests, quiet, peak }: Readings): { ok: boolean } {
+function reportFigures({ readings, requests, quiet, peak }: Readings): { ok: boolean } {
   console.log(`memory of one API process over ${requests} requests, MB resident`);
   console.table({ 'after 0, 20, … 100 %': readings.map(Math.round).join(' · ') });
   const isReached = reachesBars([

@@ -1,17 +1,17 @@
-/** The whole catalogue, with a key, against a bare Koa route that sends the same bytes; and to a client that has them. */
+/** The whole catalogue, with a key, against a bare Koa route that sends the same bytes. Also its 304. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type LeanRequest, MANY, measureInTurns } from './leanClient.ts';
+import { type LeanRequest, LOAD_CONNECTIONS, measureInTurns } from './leanClient.ts';
 import { percentile, reachesBars } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
-/** How a process came to lie in memory decides a tenth of its rate: each side is asked in so many processes. */
+/** The memory layout of a process changes its rate by a tenth, so each side is measured in several processes. */
 const PROCESSES = 3;
 const ROUNDS = 2;
 
 const GET = { method: 'GET', body: '' };
 
-export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkModels(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
   const duration = options.seconds ?? 3;
   const world = await openWorld({});
   try {
@@ -21,7 +21,7 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
     let bytes = 0;
     for (let process = 0; process < PROCESSES; process += 1) {
       const opened = await openSides(world, inference);
-      const sides = await measureInTurns(opened.targets, { seconds: duration, rounds: ROUNDS, singly: [] });
+      const sides = await measureInTurns(opened.targets, { seconds: duration, rounds: ROUNDS, pausedSides: [] });
       for (const [side, figures] of Object.entries(sides)) {
         rates[side] = [...(rates[side] ?? []), ...figures.perSecond];
         failed += figures.failed;
@@ -29,7 +29,7 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
       await opened.close();
       bytes = opened.bytes;
     }
-    return judge(bytes, rates, failed);
+    return reportFigures(bytes, rates, failed);
   } finally {
     await world.close();
   }
@@ -67,8 +67,8 @@ async function openSides(world: World, inference: string): Promise<ModelTargets>
   };
 }
 
-function judge(bytes: number, rates: Record<string, number[]>, failed: number): { ok: boolean } {
-  console.log(`the whole catalogue, ${bytes} bytes, ${MANY} connections, on one core; failed ${failed}`);
+function reportFigures(bytes: number, rates: Record<string, number[]>, failed: number): { ok: boolean } {
+  console.log(`the whole catalogue, ${bytes} bytes, ${LOAD_CONNECTIONS} connections, on one core; failed ${failed}`);
   const rate = (side: string) => percentile(rates[side] ?? [], 0.5);
   console.table(Object.keys(rates).map((side) => ({ side, 'req/s': Math.round(rate(side)) })));
   const isReached = reachesBars([

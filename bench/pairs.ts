@@ -1,7 +1,7 @@
 /**
- * An older build against this one, on the same machine in one run: `npm run bench -- pairs --old FOLDER`. Both are on the
- * same servers, each with a database, bucket, Redis number and namespace of its own, and idle while the other is measured.
- * Turns of some seconds follow in the order old, new, new, old, so that a drift of the machine strikes both.
+ * Compares an older build with this one on the same machine in one run: `npm run bench -- pairs --old FOLDER`. Both use
+ * the same servers, each with its own database, bucket, Redis number and namespace. One is idle while the other is
+ * measured. Turns of some seconds follow in the order old, new, new, old, so that a drift of the machine affects both.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,9 +13,15 @@ import { databaseOf } from '../test/harness/template.ts';
 import { openProduct as openChat, SETTLE_MS, streamed } from './chat.ts';
 import { readStreams } from './chatStreams.ts';
 import { type Checkout, openCheckout } from './checkout.ts';
-import { onTheOtherCore, postgresPids } from './cores.ts';
+import { pinToSecondCore, postgresPids } from './cores.ts';
 import { CONFIGURATION, openProduct as openJobs } from './jobs.ts';
-import { askSingly, askWithoutPause, FEW, type LeanRequest, MANY } from './leanClient.ts';
+import {
+  type LeanRequest,
+  LOAD_CONNECTIONS,
+  PAUSED_CONNECTIONS,
+  sendWithoutPause,
+  sendWithPauses,
+} from './leanClient.ts';
 import { openProduct as openRpc } from './rpc.ts';
 import { medianInterval, percentile, round } from './statistics.ts';
 import { toneWav } from './wav.ts';
@@ -24,7 +30,7 @@ import { openWorldOn, pinToOneCore, type World } from './world.ts';
 const SIDES = ['old', 'new'] as const;
 type Pair<T> = Record<(typeof SIDES)[number], T>;
 
-/** Figures of one turn of one side. More is better for rates, less for waits, which are in milliseconds. */
+/** Figures of one turn of one side. Rates should be high, waits (in milliseconds) low. */
 interface TurnFigures {
   rates: Record<string, number>;
   waits?: Record<string, number>;
@@ -34,13 +40,13 @@ type Turn = (length: 'warm-up' | 'measured') => Promise<TurnFigures>;
 
 interface Group {
   config: object;
-  /** A process of bench/floor that both sides ask. */
+  /** Script in bench/floor that serves as upstream for both sides. */
   upstream?: string;
-  /** `pinned` gets a core that it shares with the other side's, which is idle meanwhile; the servers get the other core. */
+  /** `pinned` runs on a core that it shares with the idle side. The servers get the other core. */
   open(world: World, upstream: string, checkout: Checkout): Promise<{ pinned?: Spawned; turn: Turn }>;
 }
 
-/** Groups that pin come last: processes started after them would be on the same core as this one. */
+/** Groups that pin come last, because processes started after them inherit the core of this one. */
 const GROUPS: Record<string, Group> = {
   jobs: { config: CONFIGURATION, open: openJobTurns },
   ledger: { config: {}, open: openLedgerTurns },
@@ -50,20 +56,20 @@ const GROUPS: Record<string, Group> = {
 export const PAIRS_GROUPS: readonly string[] = Object.keys(GROUPS);
 
 export interface PairsOptions {
-  /** Folder of the older build. */
+  /** Folder of the older checkout, built. */
   old: string;
-  /** Names of groups; all by default. */
+  /** Names of groups. Default: all. */
   only?: readonly string[];
   pairs?: number;
 }
 
-export async function run({ old, only, pairs = 15 }: PairsOptions): Promise<{ ok: boolean }> {
+export async function comparePairs({ old, only, pairs = 15 }: PairsOptions): Promise<{ ok: boolean }> {
   const checkouts = { old: await openCheckout(old), new: await openCheckout() };
   let ok = true;
   for (const [name, group] of Object.entries(GROUPS)) {
     if (only && !only.includes(name)) continue;
     const measured = await measureGroup({ name, group, checkouts, pairs });
-    ok = judge(name, measured) && ok;
+    ok = reportRatios(name, measured) && ok;
   }
   return { ok };
 }
@@ -127,7 +133,7 @@ async function openTurns(
   if (pinned.length > 0) {
     await pinToOneCore(newWorld, pinned);
     const others = upstream ? [upstream.pid] : [];
-    for (const pid of [...others, ...(await postgresPids(newWorld))]) await onTheOtherCore(pid);
+    for (const pid of [...others, ...(await postgresPids(newWorld))]) await pinToSecondCore(pid);
   }
   return { old: sides.old.turn, new: sides.new.turn };
 }
@@ -140,13 +146,13 @@ async function openChatTurns(world: World, upstream: string) {
   const { api, target } = await openChat(world, upstream);
   const turn: Turn = async (length) => {
     const many = await requestsPerSecond(target, length === 'warm-up' ? WARM_UP_S : TURN_S);
-    const waits = await askSingly(target);
+    const waits = await sendWithPauses(target);
     const { firstMs, lost } = await readStreams(streamed(target), STREAMS);
     if (lost > 0) throw new Error(`${lost} frames were lost`);
     return {
-      rates: { [`req/s at ${MANY} connections`]: many },
+      rates: { [`req/s at ${LOAD_CONNECTIONS} connections`]: many },
       waits: {
-        [`p50 ms at ${FEW} connections`]: percentile(waits, 0.5),
+        [`p50 ms at ${PAUSED_CONNECTIONS} connections`]: percentile(waits, 0.5),
         [`first frame p50 ms at ${STREAMS} streams`]: percentile(firstMs, 0.5),
         [`first frame p99 ms at ${STREAMS} streams`]: percentile(firstMs, 0.99),
       },
@@ -168,7 +174,7 @@ async function openRpcTurns(world: World, upstream: string) {
 }
 
 async function requestsPerSecond(target: LeanRequest, seconds: number): Promise<number> {
-  const { perSecond, failed } = await askWithoutPause(target, { connections: MANY, seconds });
+  const { perSecond, failed } = await sendWithoutPause(target, { connections: LOAD_CONNECTIONS, seconds });
   if (failed > 0) throw new Error(`${failed} requests failed`);
   await sleep(SETTLE_MS);
   return perSecond;
@@ -208,9 +214,9 @@ async function openLedgerTurns(world: World, _: string, { folder }: Checkout) {
   return { pinned: ledger, turn };
 }
 
-/** A figure is not slower when the interval of its ratio reaches 1. */
-function judge(name: string, measured: readonly Pair<TurnFigures>[]): boolean {
-  const rows = [...compare(measured, 'rates'), ...compare(measured, 'waits')];
+/** A figure counts as slower only when the whole interval of its ratio is below 1. */
+function reportRatios(name: string, measured: readonly Pair<TurnFigures>[]): boolean {
+  const rows = [...ratiosOf(measured, 'rates'), ...ratiosOf(measured, 'waits')];
   console.log(`${name}: speed of the new build by that of the old one, ${measured.length} pairs of turns`);
   console.table(
     rows.map(({ figure, old, new: now, ratio }) => ({
@@ -224,7 +230,7 @@ function judge(name: string, measured: readonly Pair<TurnFigures>[]): boolean {
   return rows.every(({ ratio }) => ratio.high >= 1);
 }
 
-function compare(measured: readonly Pair<TurnFigures>[], kind: keyof TurnFigures) {
+function ratiosOf(measured: readonly Pair<TurnFigures>[], kind: keyof TurnFigures) {
   return Object.keys(measured[0]?.new[kind] ?? {}).map((figure) => {
     const of = (side: (typeof SIDES)[number]) => measured.map((pair) => pair[side][kind]?.[figure] ?? Number.NaN);
     const [old, now] = [of('old'), of('new')];

@@ -1,4 +1,4 @@
-/** Retrieve while the job is processing, against a bare Koa route that reads one row by key; 32 connections, one run. */
+/** Retrieve of a running job, against a bare Koa route that reads one row by key. 32 connections, one run. */
 import { randomUUID } from 'node:crypto';
 import autocannon from 'autocannon';
 import { reachesBars } from './statistics.ts';
@@ -7,7 +7,7 @@ import { openWorld, query, type World } from './world.ts';
 const CONNECTIONS = 32;
 const MODEL = 'local-voice-changer';
 
-/** A job that never moves: only the row matters here. */
+/** Inserts a job that never ends. Only its row matters. */
 export async function insertRunningJob(world: World, accountId: string): Promise<string> {
   const queueId = randomUUID();
   await query(
@@ -28,7 +28,7 @@ export interface RetrieveTarget {
   body: string;
 }
 
-/** What a client asks while it waits. */
+/** Request that a client repeats while it waits. */
 export function retrieveRequest(origin: string, key: string, queueId: string): RetrieveTarget {
   return {
     url: `${origin}/api/v1/audio/voice-changer/retrieve`,
@@ -38,7 +38,7 @@ export function retrieveRequest(origin: string, key: string, queueId: string): R
   };
 }
 
-export async function run(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkRetrieve(options: { seconds?: number } = {}): Promise<{ ok: boolean }> {
   const duration = options.seconds ?? 6;
   const world = await openWorld({});
   try {
@@ -52,13 +52,13 @@ export async function run(options: { seconds?: number } = {}): Promise<{ ok: boo
     await autocannon({ url: floorUrl, connections: CONNECTIONS, duration: 2 });
     const floor = await load({ url: floorUrl });
     const ours = await load(product);
-    return judge(floor, ours);
+    return reportFigures(floor, ours);
   } finally {
     await world.close();
   }
 }
 
-function judge(floor: autocannon.Result, ours: autocannon.Result): { ok: boolean } {
+function reportFigures(floor: autocannon.Result, ours: autocannon.Result): { ok: boolean } {
   console.log(`retrieve while processing, ${CONNECTIONS} connections`);
   console.table(
     Object.entries({ floor, product: ours }).map(([side, result]) => ({

@@ -1,10 +1,17 @@
 /**
- * Calls to a chain node with everything they are billed by (key, limits, hold, settle) against a bare Koa route that passes
- * the same requests through. One core for each of the two; the node, Postgres, Redis and the load have the other.
+ * RPC calls with key, limits, hold and settle, against a bare Koa route that passes the same requests through. The
+ * product and the floor have one core. The node, Postgres, Redis and the load have the other.
  */
-import { onTheOtherCore, postgresPids } from './cores.ts';
-import { FEW, type LeanRequest, type LoadFigures, MANY, measureInTurns, WARM_UP } from './leanClient.ts';
-import { reachesAtPace } from './pace.ts';
+import { pinToSecondCore, postgresPids } from './cores.ts';
+import {
+  type LeanRequest,
+  LOAD_CONNECTIONS,
+  type LoadFigures,
+  measureInTurns,
+  PAUSED_CONNECTIONS,
+  WARM_UP_TURNS,
+} from './leanClient.ts';
+import { reachesScaledBar } from './reachesScaledBar.ts';
 import { percentile, reachesBars } from './statistics.ts';
 import { configure, openWorld, pinToOneCore, type World } from './world.ts';
 
@@ -12,30 +19,30 @@ const BATCH = 100;
 const ROUNDS = 3;
 const SETTLE_MS = 500;
 const PLENTY = 1_000_000_000_000;
-/** Of the bare forwarder, single calls, where the bars were set. */
-const SET_AT = 28_000;
+/** Single calls per second of the floor on the machine where the bars were set. */
+const REFERENCE_FLOOR_RATE = 28_000;
 const NETWORK = 'ethereum-mainnet';
 
 const CALL = { method: 'eth_getBalance', params: [`0x${'ab'.repeat(20)}`, 'latest'] };
-/** What can never change: the state after a block of the past. */
+/** A final answer: the state after a past block never changes. */
 const PAST = { ...CALL, params: [`0x${'ab'.repeat(20)}`, '0x10'] };
 
 const LOADS = ['floor single', 'single', 'cached', 'floor batch', 'batch'] as const;
 type Load = (typeof LOADS)[number];
 
-export async function run(options: { seconds?: number; rounds?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkRpc(options: { seconds?: number; rounds?: number } = {}): Promise<{ ok: boolean }> {
   const { seconds = 4, rounds = ROUNDS } = options;
   const world = await openWorld({});
   try {
     const targets = await openSides(world);
-    const turns = { seconds, rounds, warmUp: WARM_UP, settleMs: SETTLE_MS };
-    return { ok: judge(await measureInTurns(targets, { ...turns, singly: ['floor single', 'single'] })) };
+    const turns = { seconds, rounds, warmUpTurns: WARM_UP_TURNS, settleMs: SETTLE_MS };
+    return { ok: reportFigures(await measureInTurns(targets, { ...turns, pausedSides: ['floor single', 'single'] })) };
   } finally {
     await world.close();
   }
 }
 
-/** An API process that asks the chain node at `node`, and requests that its payer makes. */
+/** Starts an API process with the chain node at `node`, and creates a payer with its requests. */
 export async function openProduct(world: World, node: string) {
   const { accountId, inference } = await world.createPayer();
   const config = {
@@ -51,7 +58,7 @@ async function openSides(world: World): Promise<Record<Load, LeanRequest>> {
   const { api, inference, targets } = await openProduct(world, node.origin);
   const pass = await world.startFloor('rpcPass', { BENCH_UPSTREAM: node.origin });
   await pinToOneCore(world, [api, pass]);
-  for (const pid of [node.pid, ...(await postgresPids(world))]) await onTheOtherCore(pid);
+  for (const pid of [node.pid, ...(await postgresPids(world))]) await pinToSecondCore(pid);
   const floor = requestsOf(pass.origin, inference);
   const { single, cached, batch } = targets;
   return { 'floor single': floor.single, single, cached, 'floor batch': floor.batch, batch };
@@ -71,13 +78,13 @@ function requestsOf(origin: string, key: string): Record<'single' | 'cached' | '
   return { single: request([CALL]), cached: request([PAST]), batch: request(batch) };
 }
 
-function judge(loads: Record<Load, LoadFigures>): boolean {
+function reportFigures(loads: Record<Load, LoadFigures>): boolean {
   const rate = (load: Load) => percentile(loads[load].perSecond, 0.5);
   console.log('rpc: key, limits, durable hold and settle, against a bare pass-through; on one core');
   console.table(
     LOADS.map((load) => ({
       load,
-      [`req/s at ${MANY} connections`]: Math.round(rate(load)),
+      [`req/s at ${LOAD_CONNECTIONS} connections`]: Math.round(rate(load)),
       'items/s': Math.round(rate(load) * (load.includes('batch') ? BATCH : 1)),
     })),
   );
@@ -87,8 +94,11 @@ function judge(loads: Record<Load, LoadFigures>): boolean {
     ['cached ÷ single', rate('cached') / rate('single'), '≥', 1.2],
     ['failed', LOADS.reduce((sum, load) => sum + loads[load].failed, 0), '≤', 0],
   ]);
-  const wait = (load: Load) => percentile(loads[load].waitsMs, 0.5);
-  const added = wait('single') - wait('floor single');
-  const pace = { floor: rate('floor single'), set: SET_AT };
-  return reachesAtPace(pace, { name: `added p50 at ${FEW} connections`, ms: added, barMs: 2 }) && isReached;
+  const waitOf = (load: Load) => percentile(loads[load].waitsMs, 0.5);
+  const added = waitOf('single') - waitOf('floor single');
+  const floorRates = { measured: rate('floor single'), reference: REFERENCE_FLOOR_RATE };
+  return (
+    reachesScaledBar(floorRates, { name: `added p50 at ${PAUSED_CONNECTIONS} connections`, ms: added, barMs: 2 }) &&
+    isReached
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Reading a page of 400 kB: fetched through the guarded door from a server on this machine and converted in a child, against
- * the library alone on the same page in this process; and what this process's event loop notices of it.
+ * Reading a 400 kB page: guarded fetch from a local server and conversion in a child process, against the library alone
+ * in this process. Also measures the added lag of this process's event loop.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,12 +14,12 @@ const ROUNDS = 25;
 const WARM_UP = 8;
 const TICK_MS = 5;
 const MAX_RATIO = 1.3;
-/** At the 99th percentile; a conversion on this loop would add its whole second. The page's server is on this loop too. */
+/** At the 99th percentile. Conversion on this loop would add a second. The page's server is on this loop too. */
 const MAX_ADDED_LAG_MS = 10;
 
-export async function run(): Promise<{ ok: boolean }> {
+export async function benchmarkScrape(): Promise<{ ok: boolean }> {
   const html = pageOf(PAGE_BYTES);
-  const server = await serve(html);
+  const server = await startPageServer(html);
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const reader = createPageReader({ allowPrivateHosts: [host], maxChildren: 1 });
   try {
@@ -36,7 +36,7 @@ export async function run(): Promise<{ ok: boolean }> {
     const busyLags = await lagsDuring(async () => {
       for (let turn = 0; turn < ROUNDS; turn += 1) await readOnce(reader, url);
     });
-    return judge(figures, { quietLags, busyLags });
+    return reportFigures(figures, { quietLags, busyLags });
   } finally {
     reader.close();
     server.close();
@@ -61,7 +61,7 @@ async function convertAlone(html: string, url: string): Promise<void> {
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** How much later than it should a timer fires while the work goes on. */
+/** Milliseconds by which timers fire late while the work runs. */
 async function lagsDuring(work: () => Promise<void>): Promise<number[]> {
   const lags: number[] = [];
   let dueMs = performance.now() + TICK_MS;
@@ -80,7 +80,7 @@ interface Lags {
   busyLags: number[];
 }
 
-function judge(figures: { alone: number[]; reader: number[] }, { quietLags, busyLags }: Lags): { ok: boolean } {
+function reportFigures(figures: { alone: number[]; reader: number[] }, { quietLags, busyLags }: Lags): { ok: boolean } {
   console.log(`scrape: a page of ${PAGE_BYTES / 1_000} kB, ${ROUNDS} times`);
   console.table(
     Object.entries(figures).map(([side, times]) => ({
@@ -100,7 +100,7 @@ function judge(figures: { alone: number[]; reader: number[] }, { quietLags, busy
   return { ok: isReached };
 }
 
-function serve(html: string): Promise<Server> {
+function startPageServer(html: string): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.url !== '/page') response.writeHead(404).end();
     else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html);
@@ -108,7 +108,7 @@ function serve(html: string): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-/** A manual: sections of paragraphs with links, lists, a table and code. */
+/** HTML of a manual: sections of paragraphs with links, lists, a table and code. */
 function pageOf(bytes: number): string {
   const sections: string[] = [];
   for (let index = 0, length = 0; length < bytes; index += 1) {

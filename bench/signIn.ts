@@ -1,7 +1,7 @@
 /**
- * What one sign-in costs of a core, from the header's text to the accepted signature, without the write of its nonce:
- * keys of evm wallets by the secp256k1 in WebAssembly that the service uses and by the one in JavaScript, Ed25519 by Node.
- * Every sign-in is another one, so nothing is remembered between two.
+ * CPU time of one sign-in, from the header's text to the verified signature, without writing its nonce. Compares
+ * secp256k1 in WebAssembly, which the service uses, with JavaScript, and Ed25519 in Node. Every sign-in is new, so that
+ * no cache helps.
  */
 import { getAddress, recoverMessageAddress, toHex } from 'viem';
 import { checkEvm, checkSolana } from '../api/auth/signIn/checkSignature.ts';
@@ -34,7 +34,7 @@ interface Case {
   check(read: UnverifiedSignIn): Promise<void> | void;
 }
 
-export async function run(): Promise<{ ok: boolean }> {
+export async function benchmarkSignIn(): Promise<{ ok: boolean }> {
   const log = createLogger({ level: 'silent', name: 'bench' });
   const wallets = createSmartWallets({
     ethCall: undefined,
@@ -46,8 +46,8 @@ export async function run(): Promise<{ ok: boolean }> {
   const chosen = (read: UnverifiedSignIn) => checkEvm(read, { recover, wallets, from: '127.0.0.1' });
   const cases = FORMS.map((form): Case => ({ name: form, form, check: form.startsWith('evm') ? chosen : checkSolana }));
   const figures = [];
-  for (const one of cases) figures.push({ ...one, ms: await measure(one) });
-  const plain = await measure({ name: '', form: 'evm text', check: checkInJavaScript });
+  for (const one of cases) figures.push({ ...one, ms: await measureCpuMs(one) });
+  const plain = await measureCpuMs({ name: '', form: 'evm text', check: checkInJavaScript });
   console.log('sign-in: CPU of one verification, parsing and hashing included, median of batches');
   console.table([
     ...figures.map(({ name, form, ms }) => ({ sign_in: name, ms: thousandths(ms), 'bar ms': barOf(form) })),
@@ -61,8 +61,8 @@ function barOf(form: Form): number {
   return form.startsWith('evm') ? BARS_MS.evm : BARS_MS.Solana;
 }
 
-/** CPU of the whole process, so what is cleared up on other threads counts too; in ms. */
-async function measure({ form, check }: Case): Promise<number> {
+/** Milliseconds of CPU of the whole process, so that work on other threads counts too. */
+async function measureCpuMs({ form, check }: Case): Promise<number> {
   const nowMs = Date.now();
   const rules = { nowMs, domains: [DOMAIN], networks: [BASE, SOLANA] };
   const make = form.startsWith('evm') ? newEvmWallet : newSolanaWallet;
@@ -78,13 +78,13 @@ async function measure({ form, check }: Case): Promise<number> {
     const before = process.cpuUsage();
     for (const header of part) await check(readSignIn(readPayload(header), rules));
     const { user, system } = process.cpuUsage(before);
-    // The first batch only warms up.
+    // The first batch is the warm-up.
     if (batch > 0) costs.push((user + system) / 1_000 / BATCH);
   }
   return percentile(costs, 0.5);
 }
 
-/** As the service would check it without a package in WebAssembly. */
+/** Check of the service without a WebAssembly package. */
 async function checkInJavaScript(read: UnverifiedSignIn): Promise<void> {
   const message = signedTexts(read, getAddress)[0] ?? '';
   const found = await recoverMessageAddress({ message, signature: toHex(fromHex(read.signature)) });

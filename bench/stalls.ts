@@ -1,4 +1,4 @@
-/** The longest turn of a real API process's event loop under each hostile input, in time that its thread ran on a core. */
+/** Longest turn of a real API process's event loop for each hostile input, in CPU time of its thread. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -21,14 +21,14 @@ interface Input {
   send(): Promise<number>;
 }
 
-export async function run(): Promise<{ ok: boolean }> {
+export async function benchmarkStalls(): Promise<{ ok: boolean }> {
   const sites = await openPlainSites();
   const upstream = await openLargeUpstream();
   const { providers, models } = upstream;
   const world = await openWorld({ fetch: { allowPrivateHosts: sites.hosts }, providers, models });
   try {
     const file = path.join(world.folder, 'stall.json');
-    // Before the API starts, which reads its limits then: a refused request shows nothing.
+    // Created before the API starts, which then reads its limits: a refused request would measure nothing.
     const { inference: key } = await world.createPayer();
     const api = await world.start('api', probeVariables(file));
     const target = { origin: api.origin, key, ...sites.urls };
@@ -83,7 +83,7 @@ async function sendLarge(
   return response.status;
 }
 
-/** The rows of callers without funds, with funds, and of each other's things need the world of their test: it is run. */
+/** Runs the test of hostile callers, whose rows need accounts with and without funds, for its figures. */
 async function callerFigures(file: string): Promise<{ figures: StallFigure[]; isOk: boolean }> {
   const vitest = path.join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', 'test/acceptance/hostile/callers.test.ts'], {

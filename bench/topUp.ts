@@ -1,7 +1,7 @@
 /**
- * Top-ups by payments on a local chain, from the POST to the 200 that tells of the credit: settled by the service itself and
- * by the reference facilitator, one after the other and some at a time. Beside them the bare settlement on the same chain in
- * the same run: the transfer sent and its receipt seen, with nothing of the service in between.
+ * Top-ups paid on a local chain, from the POST to the 200 with the credit: settled by the service and by the reference
+ * facilitator, one at a time and several at a time. The floor is the bare settlement on the same chain in the same run:
+ * a transfer sent and its receipt seen.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -25,14 +25,14 @@ import { TRANSFER_TYPES } from '../providers/payments/evm/token.ts';
 import { inLanes, percentile, round } from './statistics.ts';
 import { configure, openWorld, type World } from './world.ts';
 
-/** Five dollars, the least that can be paid, in millionths. */
+/** Five dollars, the smallest payment, in millionths. */
 const UNITS = 5_000_000n;
 const NANO_PER_UNIT = 1_000n;
 const LANES = 8;
 const PAYERS = 8;
 const WARM_UP = 8;
 const VALID_S = 280;
-/** Each transaction gets its block at once. */
+/** Each transaction is mined at once. */
 const BLOCK_MS = 0;
 const BAR_MS = 500;
 const RECEIPT_POLL_MS = 5;
@@ -41,9 +41,9 @@ type Settler = 'the service' | 'the facilitator';
 
 interface Chain extends DemoChain {
   payers: readonly PrivateKeyAccount[];
-  /** The service's own, for what it settles itself. */
+  /** Key of the account that pays the fees when the service settles. */
   feeKey: Hex;
-  /** Settles what is measured as the floor. */
+  /** Account that settles the payments of the floor. */
   bare: PrivateKeyAccount;
   stop(): Promise<void>;
 }
@@ -60,30 +60,30 @@ interface Row {
   failed: number;
 }
 
-/** Settles one payment; false when it was not credited. */
+/** Settles one payment. False when it was not credited. */
 type Settle = (payment: Payment) => Promise<boolean>;
 
-export async function run(options: { topUps?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkTopUp(options: { topUps?: number } = {}): Promise<{ ok: boolean }> {
   const topUps = options.topUps ?? 60;
   const world = await openWorld({});
   let chain: Chain | undefined;
   try {
     chain = await openChain(world, topUps);
-    const rows: Row[] = [...(await measure(chain, 'the floor', { settle: bareSettlement(chain), topUps }))];
+    const rows: Row[] = [...(await measureSettlements(chain, 'the floor', { settle: bareSettlement(chain), topUps }))];
     for (const side of ['the service', 'the facilitator'] as const) {
       const service = await openService(world, chain, side);
-      rows.push(...(await measure(chain, side, { settle: service.settle, topUps })));
+      rows.push(...(await measureSettlements(chain, side, { settle: service.settle, topUps })));
       await service.stop();
     }
     const paid = BigInt(2 * (WARM_UP + 2 * topUps));
-    return { ok: judge(rows, await problemsOf(world, chain, paid)) };
+    return { ok: reportFigures(rows, await problemsOf(world, chain, paid)) };
   } finally {
     await chain?.stop();
     await world.close();
   }
 }
 
-/** The chain of the demonstration, with wallets that have enough for every payment of the run. */
+/** Starts the demo chain and funds the payers for all payments of the run. */
 async function openChain(world: World, topUps: number): Promise<Chain> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const program = await locateProgram(anvilRecipe, { environment: processEnvironment(), progress });
@@ -94,10 +94,10 @@ async function openChain(world: World, topUps: number): Promise<Chain> {
   const { mnemonic, bank } = demoWallets(path.join(folder, 'chain'));
   const client = chainClient(demo.rpcUrl, demo.chainId, bank);
   const payers = Array.from({ length: PAYERS }, () => privateKeyToAccount(generatePrivateKey()));
-  const purse = UNITS * BigInt(3 * (WARM_UP + 2 * topUps));
+  const units = UNITS * BigInt(3 * (WARM_UP + 2 * topUps));
   for (const { address } of payers) {
     const token = { address: demo.asset, abi: TEST_USD.abi };
-    const hash = await client.writeContract({ ...token, functionName: 'mint', args: [address, purse] });
+    const hash = await client.writeContract({ ...token, functionName: 'mint', args: [address, units] });
     await untilMined(client, hash);
   }
   const account = (addressIndex: number) => privateKeyOf(mnemonicToAccount(mnemonic, { addressIndex }));
@@ -110,7 +110,7 @@ async function openChain(world: World, topUps: number): Promise<Chain> {
 async function openService(world: World, chain: Chain, side: Settler) {
   const { network, asset, payTo, rpcUrl, facilitatorUrl } = chain;
   const settled = side === 'the service' ? { feePayerKeyEnv: 'FEE_KEY' } : { facilitatorUrl };
-  // As the demonstration has it: nobody reorganises this chain.
+  // No confirmations, as in the demonstration: this chain has no reorganisations.
   const entry = { network, asset, payTo, rpcUrl, ...settled, confirmations: 0, allowPrivateNetwork: true };
   const config = { limits: { perAddressPerMinute: 1_000_000_000 }, x402: { networks: [entry] } };
   const extra = { ...configure(world, config), FEE_KEY: chain.feeKey };
@@ -130,7 +130,7 @@ async function openService(world: World, chain: Chain, side: Settler) {
 function bareSettlement(chain: Chain): Settle {
   const client = chainClient(chain.rpcUrl, chain.chainId, chain.bare);
   const token = { address: chain.asset, abi: TEST_USD.abi };
-  // Nobody else sends by this account.
+  // Nonces are counted here because nothing else sends from this account.
   let next = 0;
   return async ({ authorization: a, signature }) => {
     const nonce = next;
@@ -143,14 +143,14 @@ function bareSettlement(chain: Chain): Settle {
   };
 }
 
-/** Everything is signed ahead. */
-async function measure(
+/** Payments are signed before the measurement. */
+async function measureSettlements(
   chain: Chain,
   side: string,
   { settle, topUps }: { settle: Settle; topUps: number },
 ): Promise<Row[]> {
   const turn = async (lanes: number, count: number): Promise<Row> => {
-    const payments = await Promise.all(Array.from({ length: count }, (_, index) => signed(chain, index)));
+    const payments = await Promise.all(Array.from({ length: count }, (_, index) => signPayment(chain, index)));
     const row: Row = { side, lanes, ms: [], failed: 0 };
     await inLanes(lanes, count, async (index) => {
       const startMs = performance.now();
@@ -164,7 +164,7 @@ async function measure(
   return [await turn(1, topUps), await turn(LANES, topUps)];
 }
 
-async function signed({ asset, chainId, payTo, payers }: Chain, index: number): Promise<Payment> {
+async function signPayment({ asset, chainId, payTo, payers }: Chain, index: number): Promise<Payment> {
   const payer = payers[index % payers.length] as PrivateKeyAccount;
   const authorization = {
     ...{ from: payer.address, to: payTo, value: UNITS, nonce: toHex(randomBytes(32)) },
@@ -189,7 +189,7 @@ function headerOf({ network, asset, payTo }: Chain, { authorization, signature }
   return Buffer.from(text).toString('base64');
 }
 
-/** Each payment credited once, by the ledger and by the list of top-ups. */
+/** Checks that each payment was credited once, by the ledger and by the list of top-ups. */
 async function problemsOf({ environment }: World, { payers }: Chain, paid: bigint): Promise<string[]> {
   const pool = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'bench', max: 1 });
   try {
@@ -216,7 +216,7 @@ async function problemsOf({ environment }: World, { payers }: Chain, paid: bigin
   }
 }
 
-function judge(rows: readonly Row[], problems: readonly string[]): boolean {
+function reportFigures(rows: readonly Row[], problems: readonly string[]): boolean {
   console.log('top-ups of 5 USD on a local chain, from the POST to the 200; one api, one worker');
   console.table(
     rows.map(({ side, lanes, ms, failed }) => ({

@@ -1,6 +1,6 @@
 /**
- * The usage history of an account with ten million entries: pages against reads of the primary key of the same size, the
- * CSV of a million entries against the same COPY, and what the API process grows by meanwhile.
+ * Usage history of an account with ten million entries: pages against primary-key reads of the same size, and the CSV
+ * of a million entries against the same COPY. Also measures the memory growth of the API.
  */
 import pg from 'pg';
 import { peakDuring, residentMb } from './memory.ts';
@@ -11,7 +11,7 @@ import { openWorld } from './world.ts';
 const ENTRIES = 10_000_000;
 const CSV_ENTRIES = 1_000_000;
 const PAGE = 1_000;
-/** Of each kind of page. */
+/** Reads per kind of page. */
 const READS = 200;
 const WARM_UP = 20;
 
@@ -29,7 +29,7 @@ interface Page {
   nextCursor: string | null;
 }
 
-export async function run(options: { entries?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkUsage(options: { entries?: number } = {}): Promise<{ ok: boolean }> {
   const entries = options.entries ?? ENTRIES;
   const world = await openWorld({});
   const databaseUrl = world.environment.DATABASE_URL ?? '';
@@ -44,14 +44,14 @@ export async function run(options: { entries?: number } = {}): Promise<{ ok: boo
     const url = `${api.origin}/api/v1/billing/usage-history`;
     const bench = { url, admin, accountId, entries, client, pid: api.pid };
     const pages = await measurePages(bench);
-    return judge(pages, await measureCsv(bench));
+    return reportFigures(pages, await measureCsv(bench));
   } finally {
     await client.end().catch(() => undefined);
     await world.close();
   }
 }
 
-/** Where the pages of each kind lie, as queries; `turn` makes them differ. */
+/** Query and first time of the pages of each kind. They vary with `turn`. */
 function kindsOf({ entries }: Bench): Record<string, (turn: number) => { query: string; from: string }> {
   const somewhere = (turn: number) => timeOf(Math.floor(entries * ((turn * 0.618034) % 1) * 0.99));
   const since = (from: string, more = '') => ({ query: `startTimestamp=${from}${more}`, from });
@@ -67,7 +67,7 @@ function kindsOf({ entries }: Bench): Record<string, (turn: number) => { query: 
 
 type Waits = Record<string, { pages: number[]; floor: number[] }>;
 
-/** Product and floor in turns, one request at a time; each page is followed by the next one, asked for by its cursor. */
+/** Measures product and floor in turns, one request at a time. Each page is followed by the next page by cursor. */
 async function measurePages(bench: Bench): Promise<Waits> {
   const waits: Waits = {};
   for (const [kind, placeOf] of Object.entries(kindsOf(bench))) {
@@ -77,9 +77,9 @@ async function measurePages(bench: Bench): Promise<Waits> {
     for (let turn = -WARM_UP; turn < READS; turn += 1) {
       const { query, from } = placeOf(turn + WARM_UP);
       const read = await timed(() => readRange(bench.client, bench.accountId, { from, rows: PAGE }));
-      const page = await timed(() => askPage(bench, `${query}${query ? '&' : ''}pageSize=${PAGE}`));
+      const page = await timed(() => fetchPage(bench, `${query}${query ? '&' : ''}pageSize=${PAGE}`));
       const { nextCursor } = parsePage(page.result);
-      const next = nextCursor === null ? undefined : await timed(() => askPage(bench, `cursor=${nextCursor}`));
+      const next = nextCursor === null ? undefined : await timed(() => fetchPage(bench, `cursor=${nextCursor}`));
       if (turn < 0) continue;
       floor.push(read.ms);
       pages.push(page.ms);
@@ -97,8 +97,8 @@ async function timed<T>(work: () => Promise<T>): Promise<{ result: T; ms: number
   return { result, ms: performance.now() - startMs };
 }
 
-/** Its bytes: what reading them costs a client is not the product's. */
-async function askPage({ url, admin }: Bench, query: string): Promise<Buffer> {
+/** Bytes of the page. Parsing them is not part of the measurement. */
+async function fetchPage({ url, admin }: Bench, query: string): Promise<Buffer> {
   const answer = await fetch(`${url}?${query}`, { headers: { authorization: `Bearer ${admin}` } });
   if (answer.status !== 200) throw new Error(`${query}: ${answer.status} ${await answer.text()}`);
   return Buffer.from(await answer.arrayBuffer());
@@ -116,7 +116,7 @@ interface Csv {
   grewMb: number;
 }
 
-/** The middle million, twice each in turns, the better one kept. */
+/** Measures the middle million entries twice per side, in turns. Keeps the better result. */
 async function measureCsv(bench: Bench): Promise<Csv> {
   const count = Math.min(CSV_ENTRIES, bench.entries / 2);
   const first = Math.floor((bench.entries - count) / 2);
@@ -146,7 +146,7 @@ async function countLines({ url, admin }: Bench, range: { from: string; to: stri
   return lines;
 }
 
-function judge(waits: Waits, { copyMs, csvMs, grewMb }: Csv): { ok: boolean } {
+function reportFigures(waits: Waits, { copyMs, csvMs, grewMb }: Csv): { ok: boolean } {
   console.log(`pages of ${PAGE} entries against primary-key reads of ${PAGE} rows, one at a time`);
   const ratios = Object.values(waits).map((w) => percentile(w.pages, 0.99) / percentile(w.floor, 0.99));
   console.table(

@@ -1,4 +1,4 @@
-/** Millions of entries of one account, straight into the ledger's own table with all its indexes; and what reading costs. */
+/** Writes millions of entries of one account directly into the ledger's table with its indexes, and reads them. */
 import pg from 'pg';
 
 export interface UsageExtent {
@@ -6,7 +6,7 @@ export interface UsageExtent {
   entries: number;
 }
 
-/** The first entry is one second after it, the next ones follow second by second. */
+/** The first entry is one second later, and each next one another second. */
 const START_MS = Date.parse('2026-01-01T00:00:00Z');
 const BATCH = 500_000;
 
@@ -15,14 +15,14 @@ export function timeOf(entry: number): string {
 }
 
 /**
- * Charges only: what a refund shows is stored with it when it is booked, so it reads like a charge. Every check of the
- * table holds; the account's balance does not follow, because nothing that is measured reads it.
+ * Writes charges only, because a refund is stored with all its fields and reads like a charge. All checks of the table
+ * hold. The balance of the account does not follow, because the benchmark never reads it.
  */
 export async function fillUsage(databaseUrl: string, { accountId, entries }: UsageExtent): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // A crash in the middle would end the benchmark anyway.
+    // A crash would end the benchmark anyway.
     await client.query('set synchronous_commit = off');
     for (let from = 1; from <= entries; from += BATCH) {
       await client.query(
@@ -45,7 +45,7 @@ export async function fillUsage(databaseUrl: string, { accountId, entries }: Usa
   }
 }
 
-/** A range of the primary key: as many whole rows as a page has, from the given entry on. */
+/** Reads a page of whole rows by primary key, from the given time on. */
 export async function readRange(client: pg.Client, accountId: string, range: { from: string; rows: number }) {
   const { rows } = await client.query({
     name: 'range',
@@ -56,7 +56,7 @@ export async function readRange(client: pg.Client, accountId: string, range: { f
   return rows.length;
 }
 
-/** What the CSV shows of a range, copied by the server to a program that throws it away; the milliseconds it took. */
+/** Copies the CSV's columns of a range to a program that discards them. Resolves with the milliseconds. */
 export async function copyRange(
   client: pg.Client,
   accountId: string,

@@ -1,6 +1,6 @@
 /**
- * Chat signed by wallets, a fresh sign-in for each request, against the same chat with API keys: signature, nonce, calls in
- * flight, funds and balance come on top of what a key costs. One core for the API; everything else has the other.
+ * Chat signed by wallets with a new sign-in per request, against the same chat with API keys. A wallet adds signature,
+ * nonce, calls in flight, funds and balance. The API has one core, everything else the other.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,11 +11,11 @@ import { topUp } from '../infra/postgres/ledger.ts';
 import { inTransaction, openPool } from '../infra/postgres/pool.ts';
 import { openWalletAccount, walletAccountId } from '../infra/postgres/walletAccounts.ts';
 import { startChatApi } from './chat.ts';
-import { type LeanRequest, MANY, openLeanClient } from './leanClient.ts';
+import { type LeanRequest, LOAD_CONNECTIONS, openLeanClient } from './leanClient.ts';
 import { percentile, reachesBars } from './statistics.ts';
 import { openWorld, pinToOneCore, type World } from './world.ts';
 
-/** Four calls of each at a time: one less than they may have. */
+/** Gives each wallet four concurrent calls, one less than its limit. */
 const WALLETS = 8;
 const ROUNDS = 3;
 const SETTLE_MS = 500;
@@ -25,7 +25,7 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Tell me something about the price of a ride.' }],
 });
 
-export async function run(options: { requests?: number } = {}): Promise<{ ok: boolean }> {
+export async function benchmarkWallets(options: { requests?: number } = {}): Promise<{ ok: boolean }> {
   const requests = options.requests ?? 4_000;
   const world = await openWorld({});
   try {
@@ -38,17 +38,17 @@ export async function run(options: { requests?: number } = {}): Promise<{ ok: bo
     let failed = 0;
     for (let round = 0; round <= ROUNDS; round += 1) {
       const byKey = Array.from({ length: requests }, () => ({ authorization: `Bearer ${payer.inference}` }));
-      const keys = await askAll(api.origin, byKey);
+      const keys = await sendRequests(api.origin, byKey);
       await sleep(SETTLE_MS);
-      const wallets = await askAll(api.origin, await signAll(signers, api.origin, requests));
+      const wallets = await sendRequests(api.origin, await signRequests(signers, api.origin, requests));
       await sleep(SETTLE_MS);
       failed += keys.failed + wallets.failed;
-      // The first round only warms up.
+      // The first round is the warm-up.
       if (round === 0) continue;
       figures.keys.push(keys.perSecond);
       figures.wallets.push(wallets.perSecond);
     }
-    return { ok: judge(figures, failed) };
+    return { ok: reportFigures(figures, failed) };
   } finally {
     await world.close();
   }
@@ -81,8 +81,8 @@ async function openApi(world: World, accountIds: readonly string[]) {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Signed ahead of time: the load shares its core with the parts. Neighbours in the list are of different wallets. */
-async function signAll(signers: readonly PrivateKeyAccount[], origin: string, count: number): Promise<Headers[]> {
+/** Signs before the measurement, because the load shares its core. Neighbours in the list have different wallets. */
+async function signRequests(signers: readonly PrivateKeyAccount[], origin: string, count: number): Promise<Headers[]> {
   const info = {
     ...{ domain: new URL(origin).host, uri: origin, version: '1', statement: 'Sign in' },
     ...{ chainId: BASE_MAINNET, type: 'eip191' as const, issuedAt: new Date().toISOString() },
@@ -97,8 +97,11 @@ async function signAll(signers: readonly PrivateKeyAccount[], origin: string, co
   return signed;
 }
 
-/** Every request once, over so many connections; each of them has one wallet. */
-async function askAll(origin: string, headers: readonly Headers[]): Promise<{ perSecond: number; failed: number }> {
+/** Sends every request once over all connections. Each connection has one wallet. */
+async function sendRequests(
+  origin: string,
+  headers: readonly Headers[],
+): Promise<{ perSecond: number; failed: number }> {
   let failed = 0;
   const requests = headers.map((own): LeanRequest => {
     const url = `${origin}/api/v1/chat/completions`;
@@ -106,19 +109,19 @@ async function askAll(origin: string, headers: readonly Headers[]): Promise<{ pe
   });
   const startedAt = performance.now();
   const connection = async (_unused: unknown, first: number) => {
-    const line = await openLeanClient(requests[first] as LeanRequest);
-    for (let index = first; index < requests.length; index += MANY) {
-      if ((await line.ask(requests[index])) !== 200) failed += 1;
+    const client = await openLeanClient(requests[first] as LeanRequest);
+    for (let index = first; index < requests.length; index += LOAD_CONNECTIONS) {
+      if ((await client.send(requests[index])) !== 200) failed += 1;
     }
-    line.close();
+    client.close();
   };
-  await Promise.all(Array.from({ length: MANY }, connection));
+  await Promise.all(Array.from({ length: LOAD_CONNECTIONS }, connection));
   return { perSecond: (requests.length * 1_000) / (performance.now() - startedAt), failed };
 }
 
-function judge({ keys, wallets }: { keys: number[]; wallets: number[] }, failed: number): boolean {
+function reportFigures({ keys, wallets }: { keys: number[]; wallets: number[] }, failed: number): boolean {
   const [byKey, byWallet] = [percentile(keys, 0.5), percentile(wallets, 0.5)];
-  console.log(`wallets: chat signed anew by ${WALLETS} wallets at ${MANY} connections, against API keys`);
+  console.log(`wallets: chat signed anew by ${WALLETS} wallets at ${LOAD_CONNECTIONS} connections, against API keys`);
   console.table([
     { callers: 'API keys', 'req/s': Math.round(byKey) },
     { callers: 'wallets', 'req/s': Math.round(byWallet) },

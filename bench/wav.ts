@@ -1,13 +1,13 @@
 export interface Tone {
   sampleRate: number;
   hz: number;
-  /** The largest sample; 32,767 is as loud as it gets. */
+  /** Largest sample. The maximum is 32,767. */
   peak: number;
 }
 
 const QUIET_A: Tone = { sampleRate: 16_000, hz: 440, peak: 3_000 };
 
-/** A WAV of a tone: 16 bit, mono. */
+/** WAV of a tone: 16 bit, mono. */
 export function toneWav(seconds: number, { sampleRate, hz, peak }: Tone = QUIET_A): Buffer {
   const samples = Math.round(sampleRate * seconds);
   const wav = Buffer.alloc(44 + samples * 2);

@@ -1,4 +1,4 @@
-/** The real parts for a benchmark, durable as shipped, in a folder that goes afterwards; and processes on them. */
+/** Real, durable parts for a benchmark in a temporary folder, and processes that use them. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -15,19 +15,19 @@ import { type Checkout, openCheckout } from './checkout.ts';
 
 export interface World {
   folder: string;
-  /** Where started processes are recorded. */
+  /** Folder of the records of started processes. */
   runFolder: string;
-  /** What `npm run api` and `npm run worker` read. */
+  /** Variables for `npm run api` and `npm run worker`. */
   environment: Record<string, string>;
   start(kind: 'api' | 'worker', extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
-  /** A process of bench/floor, by the name of its file. */
+  /** Starts a script of bench/floor by its file name. */
   startFloor(name: string, extra?: Record<string, string>): Promise<Spawned & { origin: string }>;
   /**
-   * An account with more credit than any benchmark spends, and a key of each type. Processes that start after it do not
-   * limit its requests.
+   * Creates an account with more credit than any benchmark spends, and a key of each type. Processes that start later
+   * do not limit its requests.
    */
   createPayer(): Promise<{ accountId: string; admin: string; inference: string }>;
-  /** A further namespace of the same server, for a floor beside the product. */
+  /** Creates another namespace on the same server, for a floor. */
   createNamespace(): Promise<string>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function openWorld(config: object): Promise<World> {
   };
 }
 
-/** A world on parts that others may use too: database, bucket and folder are those that `services` names. */
+/** Opens a world on shared parts. `services` names its own database, bucket and folder. */
 export async function openWorldOn(
   services: Services & { bucket?: string },
   config: object,
@@ -127,7 +127,7 @@ async function startProcess(
   const spawned = spawnNode({
     script: path.join(checkout.folder, kind === 'api' ? 'dist/api/main.js' : 'dist/workers/main.js'),
     name: kind,
-    // A worker says "ready" at level info; whoever measures does not want a line per request.
+    // A worker logs "ready" at level info. The API stays at warn, without a line per request.
     environment: { ...environment, PORT: port, ...(kind === 'worker' ? { LOG_LEVEL: 'info' } : {}) },
     runFolder,
     flags: kind === 'api' ? checkout.API_FLAGS : checkout.WORKER_FLAGS,
@@ -154,8 +154,8 @@ async function startFloor(
 }
 
 /**
- * All threads of each process on the first core: what it can do is then what one core can. Redis, which serves all
- * processes of a deployment, and this process, which is the load, get the others, where there are any.
+ * Pins all threads of the processes to the first core. Redis, which serves all processes of a deployment, and this
+ * process, which makes the load, get the other cores if there are any.
  */
 export async function pinToOneCore({ environment }: World, processes: Spawned[]): Promise<void> {
   const pin = (cores: string, pid: number) => promisify(execFile)('taskset', ['-a', '-c', '-p', cores, String(pid)]);
@@ -203,14 +203,13 @@ async function createPayer(
   }
 }
 
-/** The variable that names a configuration file of its own, for processes that start after it. */
+/** Writes a configuration file for processes that start later. Returns the variable that names it. */
 export function configure({ folder }: World, config: object): { FAREBOX_CONFIG: string } {
   const file = path.join(folder, 'process.config.json');
   writeFileSync(file, JSON.stringify(config));
   return { FAREBOX_CONFIG: file };
 }
 
-/** The bucket of the product. */
 export function storeOf({ environment }: World) {
   const value = (name: string) => environment[name] ?? '';
   return {
@@ -223,11 +222,11 @@ export function storeOf({ environment }: World) {
 }
 
 export function storageOf(world: World): Storage {
-  // An object may have hundreds of megabytes.
+  // Objects can have hundreds of megabytes.
   return openStorage({ ...storeOf(world), timeoutMs: 120_000 });
 }
 
-/** One statement, on a connection of its own. */
+/** Runs one statement on its own connection. */
 export async function query({ environment }: World, text: string, values: readonly unknown[]): Promise<void> {
   const databaseUrl = environment.DATABASE_URL ?? '';
   const pool = openPool({ databaseUrl, applicationName: 'farebox-bench', max: 1 });

@@ -1,4 +1,4 @@
-/** As many activities as a job has: the same probe, an empty step where the product charges, and the same put. */
+/** Activities of the floor, as many as a job has: the same probe, an empty step instead of the charge, the same put. */
 import { randomUUID } from 'node:crypto';
 import { AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
 import { measureAudio } from '../../engines/media/measureAudio.ts';
@@ -13,7 +13,7 @@ export interface FloorInput {
 
 export interface FloorActivities {
   probe(input: FloorInput): Promise<number>;
-  /** Does nothing. */
+  /** Empty. */
   charge(input: FloorInput): Promise<void>;
   put(input: FloorInput): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The floor of the catalogue benchmark: a bare Koa route that sends the bytes of a file, which it has read before. */
+/** Floor of the catalogue benchmark: a bare Koa route that sends the bytes of a file read at its start. */
 import { readFileSync } from 'node:fs';
 import { Router } from '@koa/router';
 import { serveRoutes } from './serve.ts';

@@ -1,3 +1,3 @@
-/** What the stand-in for a text service streams, and at which pace. */
+/** Frames of a simulated chat stream, and their interval. */
 export const FRAMES = 64;
 export const FRAME_MS = 20;

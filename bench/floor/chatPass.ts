@@ -1,7 +1,7 @@
 /**
- * The floor of the chat benchmark: a bare Koa route that passes request and answer through with undici. It bills nobody;
- * with BENCH_BILLS it commits one row before the request and once more after it, which is the least that a durable bill
- * takes, without asking who pays or whether they can.
+ * Floor of the chat benchmark: a bare Koa route that passes request and answer through with undici, without billing.
+ * With BENCH_BILLS it commits one row before the request and again after it. That is the least work of a durable bill,
+ * without a check of payer and funds.
  */
 import { randomUUID } from 'node:crypto';
 import { Router } from '@koa/router';

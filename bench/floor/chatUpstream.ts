@@ -1,6 +1,6 @@
 /**
- * A text service that costs next to nothing: it answers every completion with the same bytes, and a stream with frames at
- * an even pace, each of which says when it was sent.
+ * Simulated text service at minimal cost: the same bytes for every completion, and streams of evenly spaced frames that
+ * contain their send time.
  */
 import type { ServerResponse } from 'node:http';
 import { FRAME_MS, FRAMES } from './chatFrames.ts';
@@ -20,11 +20,11 @@ function frame(choices: object[], extra: object = {}): string {
 }
 
 const END = `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], USAGE)}data: [DONE]\n\n`;
-/** A quarter of the streams each: nobody's streams have their frames in the same instant. */
+/** Each group has a quarter of the streams, so that not all streams get a frame at the same instant. */
 const groups = Array.from({ length: 4 }, () => new Map<ServerResponse, number>());
 let turn = 0;
 
-/** One timer for all: hundreds of them would not keep the pace. */
+/** One timer for all streams: hundreds of timers would drift. */
 function tick(): void {
   turn = (turn + 1) % groups.length;
   const streams = groups[turn] as (typeof groups)[number];

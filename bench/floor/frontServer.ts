@@ -1,6 +1,6 @@
 /**
- * Both sides of the front-door benchmark, each in a process of its own: `product` is the whole application with a route
- * that does nothing, `floor` a bare Koa route with the same answer.
+ * Both sides of the front-door benchmark, each in its own process: `product` is the whole application with an empty
+ * route, `floor` a bare Koa route with the same answer.
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
@@ -40,7 +40,7 @@ if (process.env.BENCH_SIDE === 'floor') {
   console.log('floor ready');
 }
 
-/** With every limit that a text model has: failures, requests and tokens. */
+/** Applies every limit of a text model: failures, requests and tokens. */
 async function serveProduct(): Promise<void> {
   const config: Config = { ...loaded, modelCatalogue: createCatalogue(TEXT_MODELS) };
   const log = createLogger({ level: config.logLevel, name: 'api' });

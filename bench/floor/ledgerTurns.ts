@@ -1,8 +1,8 @@
-/** The ledger of the checkout BENCH_CHECKOUT, in a process of its own: each request is a turn of hold + settle pairs. */
+/** Runs the ledger of the checkout BENCH_CHECKOUT. Each request is one turn of hold + settle pairs. */
 import { createServer } from 'node:http';
 import { processEnvironment, readEnvironment } from '../../infra/config/environment.ts';
 import { openCheckout } from '../checkout.ts';
-import { drive, makePayers, type Payer } from '../ledger.ts';
+import { makePayers, type Payer, runPairs } from '../ledger.ts';
 
 const { HOST: host, PORT: port } = readEnvironment(processEnvironment());
 const checkout = await openCheckout(process.env.BENCH_CHECKOUT);
@@ -17,7 +17,7 @@ const ledger = checkout.createLedger(
 createServer(async (request, response) => {
   const asked = new URL(request.url ?? '', 'http://localhost').searchParams;
   try {
-    const turn = drive(ledger, payers.get(asked.get('accounts') ?? '') ?? [], Number(asked.get('seconds')));
+    const turn = runPairs(ledger, payers.get(asked.get('accounts') ?? '') ?? [], Number(asked.get('seconds')));
     response.end(JSON.stringify(await turn));
   } catch (error) {
     response.writeHead(500).end(String(error));

@@ -1,4 +1,4 @@
-/** The floor of the retrieve benchmark: a bare Koa route that reads one row by its key and sends it as JSON. */
+/** Floor of the retrieve benchmark: a bare Koa route that reads one row by key and sends it as JSON. */
 import { Router } from '@koa/router';
 import { loadConfig } from '../../infra/config/config.ts';
 import { readJob } from '../../infra/postgres/jobs.ts';

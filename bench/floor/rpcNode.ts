@@ -1,4 +1,4 @@
-/** A chain node that costs next to nothing: it answers each call with the same word of 32 bytes, and knows how far it is. */
+/** Simulated chain node at minimal cost: it answers each call with the same 32 bytes, and knows its block height. */
 import { serveBare } from './serve.ts';
 
 const WORD = `"0x${'5a'.repeat(32)}"`;

@@ -1,4 +1,4 @@
-/** The floor of the RPC benchmark: a bare Koa route that passes request and answer through with undici, and bills nobody. */
+/** Floor of the RPC benchmark: a bare Koa route that passes request and answer through with undici, without billing. */
 import { Router } from '@koa/router';
 import { Agent, request } from 'undici';
 import { serveRoutes } from './serve.ts';

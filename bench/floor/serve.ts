@@ -1,4 +1,4 @@
-/** The ways in which the floors of the benchmarks answer, on the address that the environment names. */
+/** Servers for the floors, on the address in the environment. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa from 'koa';
@@ -17,7 +17,7 @@ export function serveRoutes(router: Router): void {
   app.use(router.routes()).listen(address(), sayReady);
 }
 
-/** Without a framework: a service that costs next to nothing. `answer` gets the whole body. */
+/** Serves without a framework, at minimal cost. `answer` gets the whole body. */
 export function serveBare(answer: (text: string, response: ServerResponse) => void): void {
   createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     let text = '';

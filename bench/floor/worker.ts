@@ -1,4 +1,4 @@
-/** The floor's worker process, with the same slots and queues as the product's. */
+/** Worker process of the floor, with the slots and queues of the product. */
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { TASK_QUEUES } from '../../domain/queues.ts';

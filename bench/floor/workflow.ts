@@ -1,4 +1,4 @@
-/** The floor of the jobs benchmark: a bare workflow of three activities, answered where the product's order is. */
+/** Floor of the jobs benchmark: a workflow of three activities that answers at the same step as the product. */
 import { condition, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { FloorActivities, FloorInput } from './activities.ts';
 

@@ -1,4 +1,4 @@
-/** The recogniser's own time for a recording, the decoding of it included, as a person would run both. */
+/** Runs ffmpeg and the recogniser directly on a recording, as a floor. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { modelArguments } from '../../engines/speech/runPocketsphinx.ts';
 
 const RATE = 16_000;
 
-/** Milliseconds. */
+/** Resolves with milliseconds. */
 export async function recognitionFloor(
   environment: Readonly<Record<string, string>>,
   { recording, folder }: { recording: string; folder: string },

@@ -9,12 +9,12 @@ export interface Uploads {
 }
 
 export interface Uploader {
-  /** Sends the file `count` times at once; the statuses that came back. */
+  /** Sends the file `count` times at once. Resolves with the statuses. */
   sendAll(): Promise<number[]>;
   close(): Promise<void>;
 }
 
-/** Ready to send when it resolves: its start takes a core for a while, and is none of the product's work. */
+/** Resolves when the thread is ready to send, because its start takes a core for a while. */
 export async function openUploader(uploads: Uploads): Promise<Uploader> {
   const worker = new Worker(new URL('./uploader.js', import.meta.url), { workerData: uploads });
   const answer = () =>

@@ -1,6 +1,6 @@
 /**
- * A thread that sends one file many times at once, so that whoever measures meanwhile is not held up by it. The form is
- * made once: what is to be felt is the work of the one who receives.
+ * Thread that sends one file many times at once, so that it does not delay the measurement in the main thread. The form
+ * is encoded once, because only the receiver's work is measured.
  */
 import { once } from 'node:events';
 import http from 'node:http';

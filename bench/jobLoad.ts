@@ -1,4 +1,4 @@
-/** Orders of words for a simulated service, as the API hands them in, and what became of them: for benchmarks of many jobs. */
+/** Submits jobs without media to a simulated service, as the API does, and reads their results. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -22,14 +22,14 @@ export function musicModel(id: string, provider: string): object {
   };
 }
 
-export interface Crowd {
+export interface JobLoad {
   pool: pg.Pool;
-  /** Resolves when all of them are accepted and charged. */
-  order(accountId: string, count: number, model: { modelId: string; provider: string }): Promise<string[]>;
+  /** Resolves when all jobs are accepted and charged. */
+  submit(accountId: string, count: number, model: { modelId: string; provider: string }): Promise<string[]>;
   untilStored(jobs: readonly string[], limitMs: number): Promise<void>;
-  /** Milliseconds from the acceptance to the output, by the database's clock. */
+  /** Milliseconds from acceptance to output, by the clock of the database. */
   executionMs(job: string): Promise<number>;
-  /** Milliseconds from the first of these that was handed over to the last output. */
+  /** Milliseconds from the first submission to the last output. */
   workedMs(jobs: readonly string[]): Promise<number>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface Polls {
   pollLongestMs: number;
 }
 
-export function openCrowd(world: World, polls: Polls): Crowd {
+export function openJobLoad(world: World, polls: Polls): JobLoad {
   const { environment } = world;
   const value = (name: string) => environment[name] ?? '';
   const pool = openPool({ databaseUrl: value('DATABASE_URL'), applicationName: 'farebox-bench', max: 4 });
@@ -52,7 +52,7 @@ export function openCrowd(world: World, polls: Polls): Crowd {
   const sealed = Buffer.from(sealOrder({ order: { kind: 'audio', prompt: PROMPT }, media: [] }));
   return {
     pool,
-    async order(accountId, count, model) {
+    async submit(accountId, count, model) {
       const jobs: string[] = [];
       await inLanes(LANES, count, async () => {
         const input = { ...orderOf(accountId, polls), ...model };
@@ -72,8 +72,8 @@ export function openCrowd(world: World, polls: Polls): Crowd {
         await sleep(100);
       }
     },
-    executionMs: (job) => between(pool, [job], 'created_at'),
-    workedMs: (jobs) => between(pool, jobs, 'submitted_at'),
+    executionMs: (job) => readMsBetween(pool, [job], 'created_at'),
+    workedMs: (jobs) => readMsBetween(pool, jobs, 'submitted_at'),
     async close() {
       storage.close();
       await Promise.all([pool.end(), temporal.close()]);
@@ -98,7 +98,11 @@ async function countStored(pool: pg.Pool, jobs: readonly string[]): Promise<numb
   return rows[0]?.count ?? 0;
 }
 
-async function between(pool: pg.Pool, jobs: readonly string[], from: 'created_at' | 'submitted_at'): Promise<number> {
+async function readMsBetween(
+  pool: pg.Pool,
+  jobs: readonly string[],
+  from: 'created_at' | 'submitted_at',
+): Promise<number> {
   const { rows } = await pool.query<{ ms: number | null }>(
     `select (extract(epoch from max(stored_at) - min(${from})) * 1000)::float8 as ms from jobs
       where queue_id = any ($1)`,
