@@ -1,6 +1,6 @@
 /**
- * Pool of child processes that parse files of strangers (PARSE-1): a parser that loops or grows is killed with its
- * child, and the event loop of this process never waits for one. Children are kept for the next file (bench `media`).
+ * Pool of child processes that parse untrusted files (PARSE-1). A parser that loops or grows is killed with its child,
+ * and never blocks the event loop of this process. Children are kept for the next file (bench `media`).
  */
 import { TooManyWait } from '../../infra/tooBusy.ts';
 import { type ChildPlan, hold, type KeptChild, startChild, unrefChild } from './keptChild.ts';
@@ -8,24 +8,24 @@ import { type ChildPlan, hold, type KeptChild, startChild, unrefChild } from './
 export interface ChildPoolOptions extends ChildPlan {
   maxChildren: number;
   timeoutMs: number;
-  /** A child is replaced after this many files, so that nothing can pile up in it. */
+  /** A child is replaced after this many files, so that leaks cannot accumulate. */
   filesPerChild: number;
   maxWaiting: number;
-  /** Who has waited so long for a child is told that too many wait; without it, whoever waits may wait for ever. */
+  /** After this wait for a child, `ask` rejects with TooManyWait. Without it, the wait has no limit. */
   maxWaitMs?: number;
 }
 
-/** What a child says of a file. `file` is the question's number: a late answer to an earlier one is nobody's. */
+/** Answer about one file. `file` repeats the number of the question, so that late answers are ignored. */
 export interface ChildAnswer {
   file: number;
-  /** The child does not want another file: it has grown. */
+  /** The child has grown and must be replaced. */
   worn?: boolean;
 }
 
 export interface ChildPool<Question, Answer> {
   /**
-   * Undefined: no answer within the limits. Throws when no child starts, which is no file's fault, when it was aborted, and
-   * TooManyWait.
+   * Resolves with undefined when a limit ended the child. Rejects with TooManyWait, on abort, and when no child starts,
+   * which is not the file's fault.
    */
   ask(question: Question, signal?: AbortSignal): Promise<Answer | undefined>;
   close(): void;
@@ -64,7 +64,7 @@ export function createChildPool<Question extends object, Answer extends ChildAns
     const next = waiting.shift();
     if (next) next(keep ? child : start(options));
     else if (keep) idle.push(child);
-    // Who comes next need not wait for its start. One that was killed is not replaced before somebody wants it.
+    // Starts a replacement ahead for the next file. A killed child is replaced only on demand.
     else if (usable && !closed) idle.push(startIdle(options));
     else running -= 1;
   }
@@ -109,7 +109,7 @@ function startIdle(plan: ChildPlan): Child {
   return child;
 }
 
-/** Who gave up while waiting has left the queue when he hears of it: no child is handed to nobody. */
+/** A caller that gives up leaves the queue at once, so that no child is handed to it. */
 function inTurn(waiting: ((child: Child) => void)[], { signal, maxWaitMs, name }: Patience): Promise<Child> {
   return new Promise((resolve, reject) => {
     const over = () => {
@@ -133,7 +133,7 @@ function inTurn(waiting: ((child: Child) => void)[], { signal, maxWaitMs, name }
   });
 }
 
-/** Undefined: no answer in time, no child any more, or nobody who still wants one. */
+/** Undefined after a timeout, an exit of the child, or an abort. */
 function answerOf<Answer extends ChildAnswer>(
   child: Child,
   question: { file: number },

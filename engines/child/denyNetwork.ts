@@ -1,4 +1,4 @@
-/** For a process that only computes: whatever a library in it tries, no connection leaves it. Its channel to us stays. */
+/** For a process that only computes: no library in it can open a connection. The channel to the parent stays. */
 import { Socket } from 'node:net';
 
 export function denyNetwork(): void {

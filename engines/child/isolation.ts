@@ -1,8 +1,8 @@
 /**
- * Namespaces for the children that decode foreign bytes. A decoder that is taken over sees no other process, no network,
- * neither the data folder nor a file with secrets, writes to its work folder only, and has no capability. Needs Linux with
- * `unshare`, `mount` and `setpriv` of util-linux, and a kernel that lets this user make namespaces. Where it does not
- * allow all of them, decoders get the most that it allows; `decoderIsolation` tells what that is.
+ * Namespaces for child processes that decode untrusted bytes. A compromised decoder sees no other process, no network,
+ * no data folder and no secret file. It writes to its work folder only and has no capability. Needs Linux with
+ * `unshare`, `mount` and `setpriv` of util-linux, and a kernel that permits the namespaces. Otherwise decoders get the
+ * best level that works, see `decoderIsolation`.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -13,20 +13,20 @@ import type { Logger } from '../../infra/log.ts';
 
 export interface DecoderIsolation {
   level: 'full' | 'shared_proc' | 'no_network' | 'none';
-  /** Reach of the decoders; the words follow "decoders". */
+  /** Predicate after the word "decoders": what they can reach. */
   description: string;
-  /** Below `full`: one line of the program that failed. */
+  /** Below `full`: one line of error output of the program that failed. */
   reason?: string;
 }
 
 interface IsolationLevel extends DecoderIsolation {
   namespaces: readonly string[];
-  /** Needs a mount namespace. */
+  /** Requires a mount namespace. */
   hidesFiles: boolean;
 }
 
 const PROCESSES = ['--pid', '--fork', '--kill-child', '--net', '--ipc'];
-/** The best one first. */
+/** Best level first. */
 const LEVELS: readonly IsolationLevel[] = [
   {
     level: 'full',
@@ -35,7 +35,7 @@ const LEVELS: readonly IsolationLevel[] = [
     hidesFiles: true,
   },
   {
-    // Containers that hide parts of /proc let nobody mount another one.
+    // Containers that hide parts of /proc forbid mounting another one.
     level: 'shared_proc',
     description: 'run without network; they see which processes run, as /proc cannot be mounted',
     namespaces: [...PROCESSES, '--mount'],
@@ -48,15 +48,15 @@ const LEVELS: readonly IsolationLevel[] = [
     hidesFiles: false,
   },
 ];
-/** As root of the machine; else as root of a user namespace, which an ordinary user may make. */
+/** As real root, else as root of a user namespace, which an ordinary user may create. */
 const USERS: readonly (readonly string[])[] = [[], ['--user', '--map-root-user']];
-/** Root needs no capability to write what is in them, nor to read a disk by its device. */
+/** Root can write in these folders and read a disk through its device without any capability. */
 const ROOT_FOLDERS = process.getuid?.() === 0 ? '/proc /sys' : '';
-/** The shell stays as process 1: that one could not even kill itself. */
+/** The shell stays as process 1, because process 1 cannot kill itself. */
 const RUN = 'setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@" & wait "$!"';
 /**
- * Arguments: work folder, data folder, files to hide, `--`, command. The data folder is covered, and its work folder put
- * back; each file is covered by an empty one. Of the root file system only the work folder and `/tmp` stay writable.
+ * Arguments: work folder, data folder, files to hide, `--`, command. Hides the data folder except its work folder, and
+ * covers each file with an empty one. Only the work folder and `/tmp` stay writable.
  */
 const HIDE_AND_RUN = `root='${ROOT_FOLDERS}' work=$1 data=$2; shift 2; here=$PWD
 mount --rbind /tmp /tmp || exit 125
@@ -76,32 +76,32 @@ const MAX_REASON_LENGTH = 200;
 type Start = (command: readonly string[]) => readonly string[];
 let known: { isolation: DecoderIsolation; start: Start } | undefined;
 
-/** Looked at once per process, by starting a program in the way in which decoders are started. */
+/** Probed once per process, by starting a program as decoders are started. */
 export function decoderIsolation(): DecoderIsolation {
   return probe().isolation;
 }
 
-/** Says at the start of a process what its decoders can reach. */
+/** Logs at the start of a process what its decoders can reach. */
 export function reportDecoderIsolation(log: Logger): void {
   const { level, description, reason } = decoderIsolation();
   if (level === 'full') log.info(`decoders ${description}`);
   else log.warn({ reason }, `decoders ${description}`);
 }
 
-/** The command that runs `command` with as much isolation as the kernel allows. */
+/** Wraps `command` in as much isolation as the kernel allows. */
 export function isolatedCommand(command: readonly string[]): readonly string[] {
   try {
-    // A folder that is made later would be on the read-only root for a child that has started.
+    // A folder created later would be on the read-only root of a running child.
     mkdirSync(workFolderPath(), { recursive: true, mode: 0o700 });
   } catch {
-    // Work that needs it fails by itself.
+    // Work that needs the folder reports its own error.
   }
   return probe().start(command);
 }
 
 /**
- * Whether an ordinary child, which has the same user, can read the environment variables of this process. The kernel
- * denies it where this user cannot read the program of the process: see infra/deploy/Dockerfile.
+ * Whether an ordinary child process of the same user can read this process's environment. The kernel denies it if the
+ * user cannot read the program file: see infra/deploy/Dockerfile.
  */
 export function isEnvironmentReadable(): boolean {
   return run(['/bin/sh', '-c', ': < "/proc/$PPID/environ"']) === undefined;
@@ -113,7 +113,7 @@ function probe() {
 }
 
 function findBestLevel(): NonNullable<typeof known> {
-  // A decoder without its capabilities must still reach its own program.
+  // A decoder without capabilities must still be able to read its own program.
   const command = ['test', '-r', fileURLToPath(import.meta.url)];
   let reason: string | undefined;
   for (const { level, description, ...means } of LEVELS) {
@@ -129,7 +129,7 @@ function findBestLevel(): NonNullable<typeof known> {
   return { isolation: { level: 'none', description, ...(reason && { reason }) }, start: (plain) => plain };
 }
 
-/** Why a command failed; undefined when it did not. */
+/** First line of the error. Undefined when the command succeeded. */
 function run([program = '', ...args]: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync(program, args, {
     ...{ env: {}, encoding: 'utf8', timeout: PROBE_TIMEOUT_MS, stdio: ['ignore', 'ignore', 'pipe'] },

@@ -1,35 +1,29 @@
-/**
- * Child processes of our own program that are kept for the next piece of work (bench `media`) and never keep this process
- * alive idle.
- */
+/** Child processes of our own program that are reused (bench `media`). Idle ones do not keep this process alive. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { isolatedCommand } from './isolation.ts';
 
 export interface ChildPlan {
-  /** The compiled entry point. */
+  /** Compiled entry point. */
   path: string;
   heapMb: number;
-  /** Of all that the process may write to, buffers too; not limited when left out. The kernel refuses more (on Linux). */
+  /** Limit of all writable memory, buffers included. Default: none. Enforced by the kernel (Linux only). */
   memoryMb?: number;
-  /** Of processor time: should this process die while the child loops, the child ends by that. */
+  /** Processor seconds. Ends a looping child even when this process has died. */
   cpuSeconds: number;
-  /** How messages about it call it. */
+  /** Name in error messages. */
   name: string;
 }
 
 export interface KeptChild {
   process: ChildProcess;
-  /** Rejects when it ends before it said its first word, or says none in time. */
+  /** Rejects when the child ends before its first message, or sends none in time. */
   started: Promise<void>;
 }
 
-/** Apart from the time that work gets: a machine that is too busy to start a child must not make a good file bad. */
+/** Separate from the time limit of work, so that a slow start on a busy machine does not fail a good file. */
 const START_LIMIT_MS = 30_000;
-/**
- * `nice`: about a tenth of this process's weight, so that where both want the same core a call that only asks for a route
- * comes first.
- */
+/** `nice` gives a tenth of this process's weight, so that requests come first when both want the same core. */
 const LIMITED = 'ulimit -c 0; ulimit -t "$1"; [ -z "$2" ] || ulimit -d "$2"; shift 2; exec nice -n 10 "$@"';
 
 export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPlan): KeptChild {
@@ -39,14 +33,14 @@ export function startChild({ path, heapMb, memoryMb, cpuSeconds, name }: ChildPl
   const child = spawn(program, args, {
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    // Bytes and long texts cross as they are: written and read as JSON they would hold up the event loop.
+    // Transfers bytes and long texts unchanged. JSON would block the event loop.
     serialization: 'advanced',
   });
   child.on('error', () => child.kill('SIGKILL'));
   return { process: child, started: firstWord(child, name) };
 }
 
-/** A child says a word when it can take work. */
+/** A child sends a first message when it can take work. */
 function firstWord(child: ChildProcess, name: string): Promise<void> {
   const started = new Promise<void>((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`the ${name} child ${why}`));
@@ -57,24 +51,24 @@ function firstWord(child: ChildProcess, name: string): Promise<void> {
       resolve();
     });
   });
-  // Whoever has work for it hears of it.
+  // The caller with work awaits `started` and gets the error.
   started.catch(() => undefined);
   return started;
 }
 
-/** While it works. */
+/** Keeps this process alive while the child works. */
 export function hold({ process: child }: KeptChild): void {
   child.ref();
   child.channel?.ref();
 }
 
-/** When it is idle: then it must not keep a process alive that has nothing else to do. */
+/** Lets this process exit while the child is idle. */
 export function unrefChild({ process: child }: KeptChild): void {
   child.unref();
   child.channel?.unref();
 }
 
-/** The compiled file of a module, such as `engines/media/ffmpegChild`; sources that run uncompiled (tests) use the last build. */
+/** Compiled file of a module such as `engines/media/ffmpegChild`. Uncompiled sources (tests) use the last build. */
 export function shippedChild(name: string): string {
   const isSource = fileURLToPath(import.meta.url).endsWith('.ts');
   return fileURLToPath(new URL(`${isSource ? '../../dist' : '../..'}/${name}.js`, import.meta.url));

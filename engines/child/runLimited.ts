@@ -1,24 +1,24 @@
 /**
- * One run of a media program under limits of time, memory, processor and output, without our environment and without the
- * network. Whoever stops it, it is killed at once: it never holds anything that would have to be put away.
+ * Runs a media program with limits on time, memory, processor and output, without our environment. Any stop kills it at
+ * once, because it holds nothing that needs a cleanup.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 export interface LimitedRun {
-  /** How messages about it call it. */
+  /** Name in error messages. */
   title: string;
   program: string;
   arguments: readonly string[];
   timeoutMs: number;
-  /** Largest file that it may write. */
+  /** Size limit of each file that it writes. */
   maxFileBytes: number;
-  /** How many of its threads may compute at the same time; 1 when left out. */
+  /** Number of threads that may compute at the same time. Default: 1. */
   threads?: number;
   signal?: AbortSignal | undefined;
-  /** A line of its standard error. */
+  /** Called with each line of standard error. */
   onLog?: ((line: string) => void) | undefined;
-  /** A piece of its standard output; the answer false stops the run. */
+  /** Called with each piece of standard output. Returning false stops the run. */
   onOutput?: ((piece: Buffer) => boolean) | undefined;
 }
 
@@ -26,12 +26,12 @@ export type RunEnd = 'finished' | 'failed' | 'stopped' | 'timed_out' | 'aborted'
 
 const MAX_MEMORY_KB = 1024 * 1024;
 const MAX_LOG_LINE = 2_000;
-/** `ulimit` because it is in every shell; where a limit is not known, the other ones still hold. */
+/** `ulimit` exists in every shell. Where one limit is not supported, the others still apply. */
 const LIMITED = 'ulimit -c 0; ulimit -s 1024; ulimit -v "$1"; ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"';
-/** Address space that every thread would reserve and hardly use counts as memory: stacks (see above), and heaps of its own. */
+/** Reserved address space counts as memory, so threads get small stacks (above) and share one heap. */
 const ONE_HEAP = { MALLOC_ARENA_MAX: '1' };
 
-/** Throws when the program could not be run at all, which says nothing about what it was given. */
+/** Rejects when the program could not run at all, which says nothing about its input. */
 export function runLimited(run: LimitedRun): Promise<RunEnd> {
   return new Promise((resolve, reject) => {
     if (run.signal?.aborted) return resolve('aborted');
@@ -58,7 +58,7 @@ export function runLimited(run: LimitedRun): Promise<RunEnd> {
   });
 }
 
-/** It is not there, or somebody else killed it: that says nothing about what it was given to read. */
+/** The program is missing or another process killed it, so the input is not at fault. */
 function isNotItsFault(status: number | null, signal: NodeJS.Signals | null): boolean {
   return status === 126 || status === 127 || signal === 'SIGKILL' || signal === 'SIGTERM';
 }

@@ -1,6 +1,6 @@
 /**
- * Private temporary folders. Their names say whose they are, so that those of a process that died can be swept by the next
- * one, also when its process id has been given to somebody else since.
+ * Private temporary folders. Their names identify the owning process, so that a later process can sweep folders of a
+ * dead one, even after its process id was reused.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { join, resolve } from 'node:path';
 export interface WorkFolders {
   readonly root: string;
   create(): Promise<string>;
-  /** Removes a folder made by `create` with all that is in it; removing it again, or in vain, is no error. */
+  /** Removes a folder made by `create` with its contents. Repeated or failed removals are no error. */
   remove(folder: string): Promise<void>;
-  /** Resolves when the removals under way are over; not everybody waits for his own. */
+  /** Resolves when all pending removals are over, because some callers do not await theirs. */
   settled(): Promise<void>;
-  /** Removes the folders of this machine's processes that are no more. */
+  /** Removes folders of this machine's dead processes. */
   sweep(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function workFolders(root: string): WorkFolders {
       return folder;
     },
     remove(folder) {
-      // What cannot be removed now is left for the sweep of a later process.
+      // A failed removal is left to the sweep of a later process.
       const removal = removeFlat(folder)
         .catch(() => rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 }))
         .catch(() => undefined)
@@ -51,14 +51,14 @@ export function workFolders(root: string): WorkFolders {
   };
 }
 
-/** The usual folder holds a file or two: a third of the calls that a removal of any tree needs. */
+/** Most folders hold one or two files: this needs a third of the calls of a recursive removal. */
 async function removeFlat(folder: string): Promise<void> {
   const names = await readdir(folder);
   await Promise.all(names.map((name) => unlink(join(folder, name))));
   await rmdir(folder);
 }
 
-/** Two containers may share the disk but not the process ids: each sweeps its own only. */
+/** Containers may share the disk but not process ids, so each sweeps only its own folders. */
 function machine(): string {
   return hostname().replace(/[^\w-]/g, '_') || 'machine';
 }
@@ -88,7 +88,7 @@ function statOfSelf(): string {
   }
 }
 
-/** Field 22 of the process's stat, the start time; its name, field 2, may hold spaces but ends with the last bracket. */
+/** Start time, field 22 of the process's stat. Field 2, the name, may contain spaces but ends with the last bracket. */
 function startOf(stat: string): string {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
 }

@@ -1,4 +1,4 @@
-/** What the reader of documents and its child say to each other. Bytes and text go through files: messages are JSON. */
+/** Messages between the document reader and its child. Bytes and text go through files. */
 import type { ChildAnswer } from '../child/childPool.ts';
 import type { DocumentPicture, DocumentRefusal, DocumentText, Hints } from './document.ts';
 
@@ -13,6 +13,6 @@ export interface DocumentQuestion {
 export interface DocumentAnswer extends ChildAnswer {
   reading?: Omit<DocumentText, 'text'> | DocumentPicture;
   refusal?: DocumentRefusal;
-  /** For the log. */
+  /** For the log only. */
   detail?: string;
 }

@@ -1,8 +1,8 @@
-/** Bytes to characters: by their mark, by what was claimed, as UTF-8 if they are that, else as Windows wrote them in the West. */
+/** Decodes bytes to text: by byte order mark, as UTF-8 if valid, by the claimed charset, else as windows-1252. */
 
 export type DecodedPieces = AsyncIterable<string> | Iterable<string>;
 
-/** Undefined: these bytes are no text. */
+/** Undefined when the bytes are not text. */
 export function decodeText(bytes: Buffer, claimedCharset?: string): string | undefined {
   const marked = markOf(bytes) ?? unmarkedUtf16(bytes);
   const text = marked ? decodeAs(marked, bytes) : decodeUnmarked(bytes, claimedCharset);
@@ -28,7 +28,7 @@ function decodeAs(charset: string, bytes: Buffer): string | undefined {
 const WESTERN = 'windows-1252';
 const WESTERN_SIGNS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** Node 20 reads windows-1252 as Latin 1, which has no signs there. */
+/** Node 20 decodes windows-1252 as Latin 1, which has no characters from 0x80 to 0x9f. */
 export function decodeWestern(bytes: Buffer): string {
   return bytes
     .toString('latin1')
@@ -43,7 +43,7 @@ export function markOf(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Western text in UTF-16 has a zero in nearly every pair. */
+/** Western text in UTF-16 has a zero byte in nearly every pair. */
 function unmarkedUtf16(bytes: Buffer): string | undefined {
   const looked = bytes.subarray(0, 1_000);
   if (looked.length < 4 || bytes.length % 2 === 1) return undefined;
@@ -55,7 +55,7 @@ function unmarkedUtf16(bytes: Buffer): string | undefined {
   return even > most && odd === 0 ? 'utf-16be' : undefined;
 }
 
-/** Tab, line ends, page break, escape and the old end-of-file mark are in honest texts. */
+/** Normal texts may contain tab, line ends, page break, escape and the old end-of-file mark. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const CONTROLS = /[\x00-\x08\x0b\x0e-\x19\x1c-\x1f]/;
 
@@ -63,7 +63,7 @@ function hasControls(text: string): boolean {
   return CONTROLS.test(text);
 }
 
-/** A part of an archive, whose XML says its encoding only by its mark. */
+/** Decodes a part of an archive by its byte order mark, else as UTF-16 or UTF-8. */
 export async function* decodePieces(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   for await (const piece of pieces) {

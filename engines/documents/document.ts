@@ -1,27 +1,27 @@
-/** Words and limits that the reader of documents and its child share. */
+/** Types and limits that the document reader shares with its child. */
 
-/** `text` is everything that is meant to be read as it is written: notes, logs, source code, XML. */
+/** `text` is any text to be read as written: notes, logs, source code, XML. */
 export type DocumentKind = 'pdf' | 'docx' | 'pptx' | 'xlsx' | 'epub' | 'html' | 'csv' | 'json' | 'markdown' | 'text';
 
 export interface DocumentText {
   kind: DocumentKind;
   text: string;
-  /** Pages of a PDF, slides of a presentation, sheets of a workbook. */
+  /** Number of PDF pages, slides or sheets. */
   pages?: number;
 }
 
-/** A picture has no text to give: it is for a model that sees. */
+/** An image has no text and is for a vision model. */
 export interface DocumentPicture {
   kind: 'image';
-  /** Such as `image/png`, told from the bytes. */
+  /** For example `image/png`. Detected from the bytes. */
   mediaType: string;
 }
 
 export type DocumentContent = DocumentText | DocumentPicture;
 
-/** What the child is told of the name: enough for kinds of plain text, which have no signature. */
+/** Hints for plain text types, which have no signature. */
 export interface Hints {
-  /** Lower case, without the dot; empty when there is none. */
+  /** Lower case, without the dot. Empty when there is none. */
   extension: string;
   claimedType: string;
 }
@@ -36,7 +36,7 @@ export type DocumentRefusal =
   | 'too_much_text'
   | 'too_complex';
 
-/** Ends the reading of a document: it cannot be read, and that is not our fault. */
+/** The document cannot be read, and the fault is not ours. */
 export class UnreadableDocument extends Error {
   readonly refusal: DocumentRefusal;
 
@@ -48,7 +48,7 @@ export class UnreadableDocument extends Error {
 
 export const MAX_DOCUMENT_BYTES = 25 * 1024 * 1024;
 export const MAX_TEXT_CHARACTERS = 2_000_000;
-/** Of all that is taken out of one archive, as it really comes out. */
+/** Limit of all bytes unpacked from one archive, counted as they come out. */
 export const MAX_INFLATED_BYTES = 100 * 1024 * 1024;
 export const MAX_ARCHIVE_ENTRIES = 5_000;
 export const MAX_PAGES = 5_000;

@@ -1,11 +1,11 @@
-/** Entry point of the document child: one document at a time, by message. It ends with its parent. */
+/** Entry point of the document child: reads one document per message. Exits with its parent. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { denyNetwork } from '../child/denyNetwork.ts';
 import { type DocumentAnswer, type DocumentQuestion, INPUT_FILE, TEXT_FILE } from './childWords.ts';
 import { UnreadableDocument } from './document.ts';
 import { readDocument } from './readDocument.ts';
 
-/** The next document does not get what the last one left behind. */
+/** Above this resident size the child is replaced before the next document. */
 const WORN_BYTES = 300 * 1024 * 1024;
 
 denyNetwork();
@@ -27,7 +27,7 @@ async function answer({ folder, hints }: DocumentQuestion): Promise<Omit<Documen
     return { reading: about };
   } catch (error) {
     if (error instanceof UnreadableDocument) return { refusal: error.refusal, detail: error.message };
-    // A parser that stumbles over a file says nothing better than that the file is damaged; its words may quote the file.
+    // Parser errors only mean that the file is damaged. Their messages are dropped because they may quote the file.
     return { refusal: 'damaged', detail: error instanceof Error ? error.name : 'unknown' };
   }
 }

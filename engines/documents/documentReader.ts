@@ -1,6 +1,6 @@
 /**
- * Reads the text of documents in child processes with hard limits on time and memory: no document is parsed in this
- * process, and one that makes its parser loop or grow ends with its child (PARSE-1).
+ * Reads documents in child processes with hard limits on time and memory, never in this process. A document that makes
+ * its parser loop or grow ends only its child (PARSE-1).
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -14,28 +14,28 @@ import { type DocumentContent, type DocumentRefusal, type Hints, MAX_DOCUMENT_BY
 
 interface GivenDocument {
   bytes: Buffer;
-  /** A hint to which plain text it is; for all else the bytes decide. */
+  /** Hint for plain text types. All other types are detected from the bytes. */
   filename?: string;
-  /** A media type, as good a hint as the name. */
+  /** Media type as a hint, like the file name. */
   claimedType?: string;
 }
 
 export interface DocumentReader {
-  /** The whole text, or a FareboxError `invalid_document` that says why there is none; a picture is told as one. */
+  /** Resolves with the whole text, or with the type of an image. Rejects with FareboxError `invalid_document`. */
   read(document: GivenDocument, options?: { signal?: AbortSignal }): Promise<DocumentContent>;
   close(): void;
 }
 
 export interface DocumentReaderOptions {
   workFolders: WorkFolders;
-  /** The compiled child; the shipped one by default. */
+  /** Compiled child. Default: the shipped one. */
   childPath?: string;
   maxChildren?: number;
   timeoutMs?: number;
 }
 
 const LIMITS = { heapMb: 512, memoryMb: 768, filesPerChild: 25, cpuSeconds: 600, maxWaiting: 64 };
-/** Documents that are read at a time. */
+/** Number of documents read concurrently. */
 export const DOCUMENT_CHILDREN = 2;
 const busy = tooBusy('documents are being read', 5);
 

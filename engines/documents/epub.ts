@@ -1,4 +1,4 @@
-/** Books: their chapters in reading order, each a page of HTML. */
+/** Reads the chapters of a book in reading order. Each is an HTML page. */
 import { posix } from 'node:path';
 import { decodePieces } from './decodeText.ts';
 import { type DocumentText, UnreadableDocument } from './document.ts';
@@ -47,7 +47,7 @@ function pathOf(root: string, href: string): string {
   }
 }
 
-/** Fonts may be scrambled in any book; chapters are only where it is locked. */
+/** Any book may have encrypted fonts. Encrypted chapters mean a protected book. */
 async function refuseEncrypted(archive: Archive, chapters: string[]): Promise<void> {
   await walkPart(archive, 'META-INF/encryption.xml', {
     open(name, { URI = '' }) {

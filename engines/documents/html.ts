@@ -1,11 +1,11 @@
-/** Web pages to the text that a reader would see, with its headings, lists and tables. */
+/** Converts web pages to the visible text, with headings, lists and tables. */
 import { decodeText } from './decodeText.ts';
 import { type DocumentText, UnreadableDocument } from './document.ts';
 import { type Attributes, type MarkupHandler, walkMarkup } from './markup.ts';
 import { TextSink } from './textSink.ts';
 
 const SLICE = 64 * 1024;
-/** Where a page says its charset, by the standard. */
+/** The HTML standard looks for the charset in this many bytes. */
 const PRESCAN_BYTES = 1_024;
 
 export async function readHtml(bytes: Buffer, claimedCharset?: string): Promise<DocumentText> {
@@ -29,7 +29,7 @@ const SKIPPED = new Set(
     'rp',
   ]),
 );
-/** Lines that these start and end are lines of their own; those of 2 have an empty line around them. */
+/** Elements that start and end a line. Those with 2 also have an empty line around them. */
 const BREAKS: Record<string, 1 | 2> = {
   ...named(2, 'p blockquote pre table ul ol dl h1 h2 h3 h4 h5 h6 hr figure title'),
   ...named(1, 'div section article aside header footer nav main address form fieldset'),
@@ -41,7 +41,7 @@ function named(lines: 1 | 2, names: string): Record<string, 1 | 2> {
 }
 
 interface HtmlList {
-  /** Undefined: no numbers. */
+  /** Undefined for lists without numbers. */
   next: number | undefined;
 }
 
@@ -51,11 +51,11 @@ export class HtmlWalk implements MarkupHandler {
   #skipped = 0;
   #pre = 0;
   #cells = 0;
-  /** Line ends that the next text begins with; nothing is written before the first text. */
+  /** Line ends before the next text. None before the first text. */
   #lineEnds = 0;
   #space = false;
   #begun = false;
-  /** Stands before the next text: the mark of a list, a heading or a row. */
+  /** Prefix of the next text: the mark of a list, heading or row. */
   #mark = '';
 
   constructor(sink: TextSink) {
@@ -119,7 +119,7 @@ export class HtmlWalk implements MarkupHandler {
     if (lines !== undefined) this.#endLine(this.#lists.length > 0 || name === 'tr' ? 1 : lines);
   }
 
-  /** A cell is one line. */
+  /** Inside a table cell a line end becomes a blank. */
   #endLine(lines: number): void {
     if (this.#cells > 0) this.#space = true;
     else this.#lineEnds = Math.max(this.#lineEnds, lines);
@@ -141,7 +141,7 @@ export class HtmlWalk implements MarkupHandler {
   #closeCell(): void {
     this.#cells -= 1;
     if (this.#cells > 0) return;
-    // An empty cell is a place too.
+    // An empty cell keeps its place in the row.
     if (this.#mark !== '') this.#write('');
     this.#space = true;
   }

@@ -1,6 +1,6 @@
 /**
- * One line of several: each is trimmed, those without a letter are left out. Linear, as a regular expression for a line break
- * and the blanks around it is not: of a megabyte of blanks it would try every part.
+ * Joins trimmed, non-empty lines. Runs in linear time, unlike a regular expression for a line break with surrounding
+ * blanks, which is quadratic on a megabyte of blanks.
  */
 export function joinLines(text: string, separator: string, lineBreak: string | RegExp = '\n'): string {
   return text

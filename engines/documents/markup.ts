@@ -1,6 +1,6 @@
 /**
- * Walks XML and HTML as it comes, without a tree: the tags and texts in their order. Entities of a document's own are never
- * expanded, and nothing that it points at is fetched.
+ * Streams the tags and texts of XML and HTML in order, without a tree. Custom entities are never expanded, and nothing
+ * is fetched.
  */
 import { Parser } from 'htmlparser2';
 import { type DecodedPieces, decodePieces } from './decodeText.ts';
@@ -10,7 +10,7 @@ import type { Archive } from './zip.ts';
 export type Attributes = Record<string, string>;
 
 export interface MarkupHandler {
-  /** Of XML, the name without its prefix: programs choose prefixes as they like. */
+  /** XML names come without their prefix, because programs choose prefixes freely. */
   open?(name: string, attributes: Attributes): void;
   close?(name: string): void;
   text?(text: string): void;
@@ -18,7 +18,7 @@ export interface MarkupHandler {
 
 type Language = 'xml' | 'html';
 
-/** Does nothing when the archive has no such part. */
+/** Does nothing when the archive lacks the part. */
 export async function walkPart(archive: Archive, name: string, handler: MarkupHandler): Promise<void> {
   await walkMarkup(decodePieces(archive.read(name)), 'xml', handler);
 }
@@ -37,7 +37,7 @@ function createParser(language: Language, handler: MarkupHandler): Parser {
     {
       onopentag(name, attributes) {
         depth += 1;
-        // The time that the parser takes for a tag grows with how deep it is.
+        // The parser's time for a tag grows with its depth.
         if (depth > MAX_DEPTH) throw new UnreadableDocument('too_complex', 'tags are nested too deeply');
         handler.open?.(nameOf(name), attributes);
       },
@@ -49,7 +49,7 @@ function createParser(language: Language, handler: MarkupHandler): Parser {
         handler.text?.(text);
       },
       onprocessinginstruction(name) {
-        // Office formats forbid it; what comes with one wants to define entities.
+        // Office formats forbid document types, which are only needed to define entities.
         if (isXml && name.startsWith('!')) throw new UnreadableDocument('damaged', 'a document type in a part');
       },
     },
@@ -61,7 +61,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** The attribute of this name, whatever its prefix. */
+/** Value of the attribute of this name, with any prefix. */
 export function attributeOf(attributes: Attributes, name: string): string | undefined {
   const plain = attributes[name];
   if (plain !== undefined) return plain;
@@ -69,7 +69,7 @@ export function attributeOf(attributes: Attributes, name: string): string | unde
   return undefined;
 }
 
-/** The relation that a tag names (`r:id`), which is not its own `id`. */
+/** Id of the relation that a tag refers to (`r:id`), not the tag's own `id`. */
 export function relationOf(attributes: Attributes): string | undefined {
   for (const key in attributes) if (/:(id|embed|dm)$/.test(key)) return attributes[key];
   return undefined;

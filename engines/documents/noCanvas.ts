@@ -1,4 +1,4 @@
-/** The PDF library looks for these of a browser when it is loaded. They are for drawing, which is never asked of it. */
+/** The PDF library requires these browser classes at load time. They serve drawing, which is never used. */
 class Unused {}
 
 const names = ['DOMMatrix', 'Path2D', 'ImageData'] as const;

@@ -1,11 +1,11 @@
-/** PDF page by page, as the pages say it; filled-in fields of forms after the page that they are on. */
+/** Reads a PDF page by page in the order of its content. Filled form fields follow the text of their page. */
 import './noCanvas.ts';
 import { fileURLToPath } from 'node:url';
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { type DocumentText, MAX_PAGES, MAX_TEXT_CHARACTERS, UnreadableDocument } from './document.ts';
 import { TextSink } from './textSink.ts';
 
-/** Tables of characters for texts in Chinese, Japanese and Korean that do not bring their own. */
+/** Character maps for Chinese, Japanese and Korean texts that do not embed their own. */
 const CHARACTER_MAPS = fileURLToPath(new URL('../../cmaps/', import.meta.resolve('pdfjs-dist/legacy/build/pdf.mjs')));
 
 export async function readPdf(bytes: Buffer): Promise<DocumentText> {
@@ -69,7 +69,7 @@ async function textOf(page: PDFPageProxy, hasForm: boolean): Promise<string> {
     .join('\n\n');
 }
 
-/** As they come: a page of endless text is given up before it is read. */
+/** Streams the text, so that a page with too much text is refused before it is read completely. */
 async function piecesOf(page: PDFPageProxy): Promise<TextRun[]> {
   const reader: ReadableStreamDefaultReader<{ items: (TextRun | object)[] }> = page
     .streamTextContent({ includeMarkedContent: false })
@@ -88,9 +88,9 @@ async function piecesOf(page: PDFPageProxy): Promise<TextRun[]> {
   }
 }
 
-/** A gap of this many line heights is a new paragraph. */
+/** Gap between paragraphs, in line heights. */
 const PARAGRAPH_GAP = 1.8;
-/** A blank of this many line heights stands between the columns of a table. */
+/** Minimum blank between columns of a table, in line heights. */
 const COLUMN_GAP = 1.5;
 
 function joinPieces(pieces: TextRun[]): string {
@@ -114,7 +114,7 @@ function joinPieces(pieces: TextRun[]): string {
     }
   }
   lines.push(line);
-  // Some fonts map what they do not know to zero.
+  // Some fonts map unknown characters to zero.
   return lines
     .join('\n')
     .replaceAll('\0', '')
@@ -125,7 +125,7 @@ function joinPieces(pieces: TextRun[]): string {
 interface Field {
   fieldType?: string;
   fieldName?: string;
-  /** What the field is for, in the words of the form. */
+  /** Label of the field in the form. */
   alternativeText?: string;
   fieldValue?: unknown;
 }

@@ -1,4 +1,4 @@
-/** Runs in the document child only: tells what the bytes are and takes the text out of them. */
+/** Runs in the document child only: detects the type of the bytes and extracts the text. */
 import { fileTypeFromBuffer } from 'file-type';
 import { decodeText } from './decodeText.ts';
 import { type DocumentContent, type DocumentKind, type Hints, UnreadableDocument } from './document.ts';
@@ -11,12 +11,12 @@ import { readXlsx } from './office/xlsx.ts';
 import { TextSink } from './textSink.ts';
 import { type Archive, openArchive } from './zip.ts';
 
-/** Not every program puts it at the very start. */
+/** The PDF signature may stand anywhere in this many first bytes. */
 const PDF_HEAD_BYTES = 1_024;
 const ZIP = Buffer.from('PK\x03\x04', 'latin1');
 const OLD_OFFICE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const LOCKED_OFFICE = Buffer.from('EncryptedPackage', 'utf16le');
-/** Enough to tell a picture by. */
+/** Enough bytes to detect an image type. */
 const SIGNATURE_BYTES = 64 * 1024;
 
 export async function readDocument(bytes: Buffer, hints: Hints): Promise<DocumentContent> {
@@ -79,7 +79,7 @@ const CLAIMED_KINDS: Record<string, DocumentKind> = {
   'application/json': 'json',
   'text/markdown': 'markdown',
 };
-/** A page says so itself, if nobody says anything else: source code may begin in the same way. */
+/** HTML is detected only without a file extension and a claimed type, because source code may begin in the same way. */
 const PAGE_START = /^\s*(<\?xml[^>]*>\s*)?(<!--[\s\S]{0,2000}?-->\s*)?(<!doctype html|<html[\s>])/i;
 
 interface PlainText {

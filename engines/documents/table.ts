@@ -1,6 +1,6 @@
 import { joinLines } from './joinLines.ts';
 
-/** Rows as a model and a person read them; empty when their cells are. */
+/** Renders rows as a Markdown table. Empty when all cells are blank. */
 export function markdownTable(rows: string[][]): string {
   if (!rows.some((row) => row.some((cell) => cell.trim() !== ''))) return '';
   const columns = rows[0]?.length ?? 0;
@@ -8,7 +8,7 @@ export function markdownTable(rows: string[][]): string {
   return [head, `|${' --- |'.repeat(columns)}`, ...rest].join('\n');
 }
 
-/** A row is one line, but the lines of its cells may belong together across them. */
+/** Line breaks in a cell become `<br>`, because a row is one line and lines of neighbouring cells may correspond. */
 function inCell(text: string): string {
   return joinLines(text.replaceAll('|', '\\|'), '<br>');
 }

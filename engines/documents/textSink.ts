@@ -1,4 +1,4 @@
-/** Takes the text of a document as it is found, and no more of it than the limit: a document is whole or refused. */
+/** Collects the text of a document. Refuses the document above the limit instead of cutting it. */
 import { MAX_TEXT_CHARACTERS, UnreadableDocument } from './document.ts';
 
 export class TextSink {
@@ -9,7 +9,7 @@ export class TextSink {
     this.#text += piece;
   }
 
-  /** Starts a new paragraph, unless it is the first. */
+  /** Starts a new paragraph, with an empty line before it unless it is the first. */
   paragraph(piece: string): void {
     this.add(this.#text === '' ? piece : `\n\n${piece}`);
   }

@@ -1,6 +1,6 @@
 /**
- * Archives of strangers. Only the parts that are asked for are unpacked, piece by piece, and what really comes out is
- * counted: the declared sizes are not believed (PARSE-5).
+ * Reads untrusted archives. Only requested parts are unpacked, piece by piece. Unpacked bytes are counted, because
+ * declared sizes may be false (PARSE-5).
  */
 import { crc32, createInflateRaw } from 'node:zlib';
 import { MAX_ARCHIVE_ENTRIES, MAX_INFLATED_BYTES, UnreadableDocument } from './document.ts';
@@ -17,7 +17,7 @@ interface Entry {
 export interface Archive {
   has(name: string): boolean;
   names(): string[];
-  /** The bytes of a part as they come out; nothing when there is no such part. */
+  /** Unpacked bytes of a part. Nothing when there is no such part. */
   read(name: string): AsyncGenerator<Buffer>;
 }
 
@@ -56,7 +56,7 @@ export function openArchive(file: Buffer): Archive {
   return { has: (name) => entries.has(keyOf(name)), names: () => [...entries.keys()], read };
 }
 
-/** Office programs do not agree on upper and lower case, nor on which slash. */
+/** Office programs differ in case and in the direction of slashes. */
 function keyOf(name: string): string {
   return name.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
 }
@@ -85,7 +85,7 @@ function readDirectory(file: Buffer): Map<string, Entry> {
   return entries;
 }
 
-/** It is the last thing in the file, but for a comment. */
+/** The end record is last in the file, before an optional comment. */
 function findEnd(file: Buffer): number {
   const first = Math.max(0, file.length - END_BYTES - MAX_COMMENT_BYTES);
   for (let at = file.length - END_BYTES; at >= first; at -= 1) {
@@ -94,7 +94,7 @@ function findEnd(file: Buffer): number {
   throw new UnreadableDocument('damaged', 'the archive has no end');
 }
 
-/** Parts that share their bytes are how a small file becomes petabytes; no honest packer makes them. */
+/** Overlapping parts can expand a small file to petabytes. No honest packer writes them. */
 function refuseOverlaps(entries: Entry[]): void {
   let end = 0;
   for (const entry of entries.sort((left, right) => left.offset - right.offset)) {

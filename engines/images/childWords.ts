@@ -1,4 +1,4 @@
-/** What the image work and its child say to each other. Pictures go through files. */
+/** Messages between the image work and its child. Images go through files. */
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { ChildAnswer } from '../child/childPool.ts';
 import type { ImageTaskInput, ImageTaskName, ImageTaskResult } from './imageTasks.ts';
@@ -10,8 +10,8 @@ export interface ImageQuestion {
 
 export interface ImageAnswer extends ChildAnswer {
   result?: ImageTaskResult<ImageTaskName>;
-  /** The file is at fault. */
+  /** Set when the file is at fault. */
   refusal?: { code: ErrorCode; fault: string; detail: string };
-  /** The task is, or the machine. */
+  /** Set when the task or the machine is at fault. */
   broken?: string;
 }

@@ -1,20 +1,20 @@
-/** Runs in the image child only: a picture without its background. */
+/** Runs in the image child only: removes the background of an image. */
 import { fromPixels, openCanvas, type Pixels, pixelsOf } from './editCanvas.ts';
 import { findSubject } from './findSubject.ts';
 import type { ImageFacts, SourceImage } from './imageFacts.ts';
 import { write } from './plain.ts';
 
-/** The reason why nothing was cut out. */
+/** Reason why nothing was cut out. */
 export interface NoCutOut {
   none: 'transparent' | 'no_subject';
 }
 
-/** An alpha below is not seen. */
+/** Smallest visible alpha. */
 const MIN_SEEN = 16;
-/** Share of the edge: a picture with as much of it transparent was cut out before, and is left as it is. */
+/** Share of the edge. An image with this much transparent edge is already cut out and stays as it is. */
 const CUT_BEFORE_SHARE = 0.5;
 
-/** A PNG with alpha. Throws ImageRefusal. */
+/** Writes a PNG with alpha. Throws ImageRefusal. */
 export async function cutOut({ path, target, maxPixels }: SourceImage): Promise<ImageFacts | NoCutOut> {
   const picture = await pixelsOf(await openCanvas(path, maxPixels));
   if (!isSeen(picture)) return { none: 'transparent' };
@@ -41,7 +41,7 @@ function isCutBefore({ data, width, height }: Pixels): boolean {
   return clear >= CUT_BEFORE_SHARE * 2 * (width + height);
 }
 
-/** Leaves nothing of the background under transparent pixels. */
+/** Clears the colours of transparent pixels, so that no background remains under them. */
 function keepOnly({ data }: Pixels, subject: Buffer): void {
   for (let pixel = 0; pixel < subject.length; pixel += 1) {
     const at = 4 * pixel;

@@ -1,4 +1,4 @@
-/** Runs in the image child only: carries out the steps of a prompt. One decoding, the steps, one encoding. */
+/** Runs in the image child only: executes the steps of an edit plan between one decoding and one encoding. */
 import { cropBox, pixelsOf, sizeAfter } from '../../domain/images/editing/measure.ts';
 import {
   type EditPlan,
@@ -26,17 +26,17 @@ import { write } from './plain.ts';
 
 export interface EditInput {
   plan: EditPlan;
-  /** Paths; the base first. */
+  /** Paths. The base image comes first. */
   images: readonly string[];
-  /** An image that has more is not decoded. */
+  /** Larger images are not decoded. */
   maxPixels: number;
-  /** DejaVu Sans. */
+  /** Path of the DejaVu Sans font. */
   fontPath: string;
   format: ImageFormat;
   target: string;
 }
 
-/** Throws ImageRefusal where an image cannot be decoded. */
+/** Throws ImageRefusal when an image cannot be decoded. */
 export async function edit({ plan, images, maxPixels, fontPath, format, target }: EditInput): Promise<ImageFacts> {
   const means: LayerMeans = { images, maxPixels, fontPath };
   const canvas = await openCanvas(images[0] ?? '', maxPixels);
@@ -82,7 +82,7 @@ async function inSpace(canvas: Canvas, step: GeometryStep): Promise<void> {
       break;
     case 'rotate':
       await add(canvas, 'turn', (picture) => picture.rotate(step.degrees, { background: TRANSPARENT }));
-      // How large it is at another angle is known when it is done.
+      // The size at any other angle is known only after the rotation.
       if (step.degrees % 90 !== 0) return settle(canvas);
       break;
   }

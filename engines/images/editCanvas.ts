@@ -1,13 +1,13 @@
 /**
- * Runs in the image child only: a picture that steps are done to. The library does the operations of one pipeline in an
- * order of its own; as long as that is the order asked for, they are collected, and the pixels are made once.
+ * Runs in the image child only: a canvas for edit steps. The library applies the operations of one pipeline in its own
+ * order. Operations are collected while they follow that order, so that pixels are computed once.
  */
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { Size } from '../../domain/images/editing/measure.ts';
 import { decoding, readHead } from './openImage.ts';
 import { openUpright } from './plain.ts';
 
-/** The library's order. `fresh`: nothing is waiting. */
+/** Operations in the library's order. `fresh`: none is pending. */
 const ORDER = [
   'fresh',
   'extract',
@@ -19,14 +19,14 @@ const ORDER = [
   'sharpen',
   'composite',
   'linear',
-  // Alone: the library turns before or after the rest, by what else there is.
+  // Always a pipeline of its own, because the library turns before or after other operations.
   'turn',
 ] as const;
 export type Operation = Exclude<(typeof ORDER)[number], 'fresh'>;
 
 export interface Canvas extends Size {
   picture: Sharp;
-  /** Place in the library's order of the last operation that waits in `picture`. */
+  /** Index in `ORDER` of the last pending operation in `picture`. */
   last: number;
 }
 
@@ -44,12 +44,12 @@ export async function openCanvas(path: string, maxPixels: number): Promise<Canva
   return canvas;
 }
 
-/** Operations on colours count on three of them with 8 bits each. */
+/** Colour operations expect three colours of 8 bits. */
 function isRgb({ space, depth, channels }: Metadata): boolean {
   return space === 'srgb' && depth === 'uchar' && channels >= 3;
 }
 
-/** Adds an operation; what waits is done first where it would come after it. */
+/** Adds an operation. Pending ones are executed first if the library would apply them after it. */
 export async function add(canvas: Canvas, operation: Operation, work: (picture: Sharp) => Sharp): Promise<void> {
   const place = ORDER.indexOf(operation);
   const waits = canvas.last > 0;
@@ -58,7 +58,7 @@ export async function add(canvas: Canvas, operation: Operation, work: (picture: 
   canvas.last = place;
 }
 
-/** Does what waits. */
+/** Executes the pending operations. */
 export async function settle(canvas: Canvas): Promise<void> {
   const { data, info } = await decoding(() => canvas.picture.raw().toBuffer({ resolveWithObject: true }));
   const { width, height, channels } = info;
@@ -73,13 +73,13 @@ export function fromPixels({ data, ...raw }: Pixels): Sharp {
   return sharp(data, { raw, limitInputPixels: false });
 }
 
-/** With transparency. */
+/** Always with an alpha channel. */
 export async function pixelsOf(canvas: Canvas): Promise<Pixels> {
   const { data, info } = await decoding(() => canvas.picture.ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
   return { data, width: info.width, height: info.height, channels: 4 };
 }
 
-/** A lone colour as large as a point. */
+/** One black pixel with the given alpha (0 to 1). */
 export function singlePixel(alpha: number): Pixels {
   return { data: Buffer.from([0, 0, 0, Math.round(alpha * 255)]), width: 1, height: 1, channels: 4 };
 }

@@ -1,16 +1,16 @@
-/** Runs in the image child only: changes of colour as a matrix over red, green and blue, and what is added to them. */
+/** Runs in the image child only: colour changes as a matrix or factors for red, green and blue, with offsets. */
 import type { Colour, SurfaceStep, Tone } from '../../domain/images/editing/plan.ts';
 
 type Row = [number, number, number];
 
 export interface ColourChange {
-  /** Undefined: each colour depends on itself only. */
+  /** Undefined when each colour depends only on itself. */
   matrix?: [Row, Row, Row];
   factors: Row;
   added: Row;
 }
 
-/** Weights of the eye, for sRGB (ITU-R BT.709). */
+/** Luminance weights for sRGB (ITU-R BT.709). */
 const LUMA: Row = [0.2126, 0.7152, 0.0722];
 const NONE: Row = [0, 0, 0];
 const ONE: Row = [1, 1, 1];
@@ -61,12 +61,12 @@ function mixed(matrix: [Row, Row, Row]): ColourChange {
   return { matrix, factors: ONE, added: NONE };
 }
 
-/** From the first to the second, by a share that may be above 1. */
+/** Interpolates between two rows. A share above 1 extrapolates. */
 function blend(from: Row, to: Row, share: number): Row {
   return from.map((value, index) => value + ((to[index] ?? 0) - value) * share) as Row;
 }
 
-/** The picture's light in the colour, mixed with the picture. */
+/** Mixes the image with its luminance in the given colour. */
 function tinted({ red, green, blue }: Colour, strength: number): ColourChange {
   const light = Math.max(LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue, 48);
   const rows = [red, green, blue].map((part, index) => {

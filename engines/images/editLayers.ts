@@ -1,4 +1,4 @@
-/** Runs in the image child only: layers, texts and masks on a picture. */
+/** Runs in the image child only: overlays, texts and masks on an image. */
 import sharp, { type OverlayOptions } from 'sharp';
 import { pixelsOf as lengthInPixels, type Size } from '../../domain/images/editing/measure.ts';
 import type { Anchor, Length, MaskStep, OverlayStep, SurfaceStep } from '../../domain/images/editing/plan.ts';
@@ -8,7 +8,7 @@ import { decoding } from './openImage.ts';
 type TextStep = Extract<SurfaceStep, { do: 'text' }>;
 
 export interface LayerMeans {
-  /** Paths of the request's images; the first is the base. */
+  /** Paths of the request's images. The first is the base. */
   images: readonly string[];
   maxPixels: number;
   fontPath: string;
@@ -19,7 +19,7 @@ async function composite(canvas: Canvas, layer: Pixels, options: Omit<OverlayOpt
   await add(canvas, 'composite', (picture) => picture.composite([{ input: data, raw, ...options }]));
 }
 
-/** From the edge by a margin of pixels. */
+/** Position of a layer at its anchor, at least `margin` pixels from the edges if there is space. */
 function placed({ width, height }: Size, layer: Size, { anchor, margin }: { anchor: Anchor; margin: number }) {
   const along = (free: number, share: number) => {
     const kept = Math.min(margin, Math.floor(free / 2));
@@ -39,7 +39,7 @@ export async function overlay(canvas: Canvas, step: OverlayStep, means: LayerMea
   await composite(canvas, pixels, place);
 }
 
-/** Its own width unless another is asked for; at most the picture's. */
+/** Requested width, or the layer's own. */
 function layerWidth({ width }: OverlayStep, { canvas, layer }: { canvas: Size; layer: Size }): number {
   if (width === undefined) return layer.width;
   return 'pixels' in width ? width.pixels : Math.max(1, Math.round(width.share * canvas.width));
@@ -49,15 +49,15 @@ export async function fadeTo(canvas: Canvas, opacity: number): Promise<void> {
   await composite(canvas, singlePixel(opacity), { tile: true, blend: 'dest-in' });
 }
 
-/** Share of the picture that a text keeps from its edges, and the most of it that it takes. */
+/** Margin of a text as a share of the image, and the maximum share that the text takes. */
 const MARGIN = 0.04;
 const MAX_TAKEN = 1 - 2 * MARGIN;
 const DEFAULT_SIZE: Length = { share: 0.09 };
-/** Shares of a letter's size: its usual width, and a line's height. */
+/** As shares of the font size: average width of a letter, height of a line. */
 const LETTER = 0.65;
 const LINE = 1.25;
 const SMALLEST = 6;
-/** Font sizes are in points of 1/72 inch: so they are pixels. */
+/** Font sizes are in points of 1/72 inch, so that a point is a pixel here. */
 const DPI = 72;
 
 export async function write(canvas: Canvas, step: TextStep, fontPath: string): Promise<void> {
@@ -65,7 +65,7 @@ export async function write(canvas: Canvas, step: TextStep, fontPath: string): P
     width: Math.floor(canvas.width * MAX_TAKEN),
     height: Math.floor(canvas.height * MAX_TAKEN),
   };
-  // No letter has room in it.
+  // Too small for any letter.
   if (room.width < SMALLEST || room.height < SMALLEST) return;
   const size = fittingSize([...step.text].length, lengthInPixels(step.size ?? DEFAULT_SIZE, canvas), room);
   const { red, green, blue } = step.colour;
@@ -95,7 +95,7 @@ export async function write(canvas: Canvas, step: TextStep, fontPath: string): P
   await composite(canvas, pixels, placed(canvas, pixels, { anchor: step.anchor, margin }));
 }
 
-/** A size at which all of it has room: a text without room would take memory without bound before it is cut. */
+/** Font size at which the whole text fits. Text that does not fit would take unlimited memory before it is cropped. */
 function fittingSize(characters: number, wanted: number, room: Size): number {
   let size = Math.max(SMALLEST, wanted);
   const lines = () => Math.ceil(characters / Math.max(1, Math.floor(room.width / (size * LETTER))));
@@ -107,12 +107,12 @@ function hex(part: number): string {
   return part.toString(16).padStart(2, '0');
 }
 
-/** The library takes markup: nothing of a text may become some. */
+/** Escapes the text, because the library interprets markup. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Points of the pattern that is stretched over the picture. */
+/** Side in pixels of the pattern that is stretched over the image. */
 const PATTERN = 256;
 
 export async function vignette(canvas: Canvas, strength: number): Promise<void> {
@@ -121,7 +121,7 @@ export async function vignette(canvas: Canvas, strength: number): Promise<void> 
   for (let at = 0; at < PATTERN * PATTERN; at += 1) {
     const x = ((at % PATTERN) + 0.5) / PATTERN - 0.5;
     const y = (Math.floor(at / PATTERN) + 0.5) / PATTERN - 0.5;
-    // 0 in the middle, 1 in the corners.
+    // 0 in the centre, 1 in the corners.
     const distance = Math.sqrt((x * x + y * y) * 2);
     const dark = Math.min(1, Math.max(0, (distance - 0.4) / 0.6)) ** 1.5;
     pattern[at * 4 + 3] = Math.round(255 * strength * dark);
@@ -150,7 +150,7 @@ export async function roundCorners(canvas: Canvas, radius: Length): Promise<void
   await composite(canvas, { data, width, height, channels: 4 }, { left: 0, top: 0, blend: 'dest-in' });
 }
 
-/** A byte for each point of the picture: 255 is white. What is transparent in a mask is black. */
+/** One byte per pixel: 255 is white. Transparent parts of a mask are black. */
 async function maskFor({ width, height }: Size, { image, inverted }: MaskStep, means: LayerMeans): Promise<Buffer> {
   const mask = await openCanvas(means.images[image - 1] ?? '', means.maxPixels);
   const grey = mask.picture
@@ -174,7 +174,7 @@ export async function keepMasked(canvas: Canvas, mask: MaskStep, means: LayerMea
   setPixels(canvas, pixels);
 }
 
-/** `work` changes the picture where the mask is white. */
+/** Applies `work` where the mask is white. */
 export async function applyWithinMask(
   canvas: Canvas,
   { mask, means }: { mask: MaskStep; means: LayerMeans },

@@ -1,4 +1,4 @@
-/** Runs in the image child only: a larger picture by resampling. No detail is invented. */
+/** Runs in the image child only: enlarges an image by resampling. No detail is invented. */
 import { openCanvas } from './editCanvas.ts';
 import type { ImageFacts } from './imageFacts.ts';
 import { write } from './plain.ts';
@@ -7,15 +7,15 @@ export interface EnlargeInput {
   path: string;
   target: string;
   maxPixels: number;
-  /** Of the result. */
+  /** Size of the result. */
   width: number;
   height: number;
 }
 
-/** Takes back a part of the softness that resampling leaves; more would draw halos. */
+/** Reduces the softness from resampling. More would draw halos. */
 const SHARPENING = { sigma: 0.9, m1: 0.4, m2: 1.2 };
 
-/** A PNG. Throws ImageRefusal. */
+/** Writes a PNG. Throws ImageRefusal. */
 export async function enlarge({ path, target, maxPixels, width, height }: EnlargeInput): Promise<ImageFacts> {
   const { picture } = await openCanvas(path, maxPixels);
   const enlarged = picture.resize({ width, height, fit: 'fill', kernel: 'lanczos3' }).sharpen(SHARPENING);

@@ -1,12 +1,12 @@
 /**
- * Runs in the image child only: the place of the subject in a picture, by a plain rule. The colours along the top and the
- * sides are the background's, and a thing that differs from all of them is the subject. Nothing here is learned.
+ * Runs in the image child only: finds the subject of an image by a fixed rule, without a trained model. Colours along
+ * the top and the sides are background. Whatever differs from all of them is the subject.
  */
 import sharp, { type Sharp } from 'sharp';
 import { fromPixels, type Pixels } from './editCanvas.ts';
 import { decoding } from './openImage.ts';
 
-/** Long side in pixels of the smaller picture in which the subject is looked for, without its grain. */
+/** Long side in pixels of the reduced image that is searched, and the blur against its grain. */
 const SIDE = 512;
 const GRAIN = 1.5;
 
@@ -15,12 +15,12 @@ interface Plane {
   height: number;
 }
 
-/** CIE L*a*b*, three numbers a pixel: distances between colours are as the eye sees them. */
+/** CIE L*a*b*, three numbers per pixel. Distances between colours match human perception. */
 interface Lab extends Plane {
   colours: Float32Array;
 }
 
-/** One byte a pixel, of the size of the picture: 255 is the subject. Undefined where nothing stands out. */
+/** One byte per pixel, in the size of the image: 255 is the subject. Undefined when nothing stands out. */
 export async function findSubject(picture: Pixels): Promise<Buffer | undefined> {
   const lab = await labOf(picture);
   const contrast = contrastTo(edgeColours(lab), lab);
@@ -32,11 +32,11 @@ export async function findSubject(picture: Pixels): Promise<Buffer | undefined> 
   if (share < MIN_SHARE || share > 1 - MIN_SHARE) return undefined;
   const { width, height } = picture;
   const enlarged = planeOf(mask, lab).resize({ width, height, fit: 'fill', kernel: 'cubic' });
-  // An edge of one or two pixels, whatever the picture was enlarged by.
+  // Makes the edge one or two pixels wide, whatever the scale.
   return bytesOf(enlarged.blur(0.7).linear(2, -128));
 }
 
-/** Transparent parts are grey, as no colour of them is seen. */
+/** Transparent parts become grey, because their colour is invisible. */
 async function labOf(picture: Pixels): Promise<Lab> {
   const small = fromPixels(picture)
     .flatten({ background: '#808080' })
@@ -57,7 +57,7 @@ function bytesOf(plane: Sharp): Promise<Buffer> {
   return decoding(() => plane.toColourspace('b-w').raw().toBuffer());
 }
 
-/** A colour of the edge, and the middle of its place. */
+/** Mean colour of a patch of the edge, with the centre of the patch. */
 interface EdgeColour {
   colour: readonly [number, number, number];
   x: number;
@@ -66,9 +66,9 @@ interface EdgeColour {
 
 const PATCHES = 24;
 const PATCH_DEPTH = 3;
-/** Share of the sides, from above, that is taken as the edge: below it, people stand. The bottom says nothing. */
+/** Share of the sides, from the top, that counts as edge. People stand in the rest. The bottom is no evidence. */
 const SIDE_SHARE = 0.9;
-/** Distance of colours that are alike, and the share of the edge that must be alike for a colour to be the background's. */
+/** Maximum distance of similar colours, and minimum share of similar patches for a background colour. */
 const ALIKE = 15;
 const MIN_ALIKE_SHARE = 0.05;
 
@@ -107,10 +107,10 @@ function squareOf([light, red, yellow]: EdgeColour['colour'], other: EdgeColour[
   return (light - other[0]) ** 2 + (red - other[1]) ** 2 + (yellow - other[2]) ** 2;
 }
 
-/** A colour one long side away counts as one that differs by this much. */
+/** Contrast that is added for a colour at the distance of one long side. */
 const FAR_CONTRAST = 30;
 
-/** The distance of each pixel to the nearest of the edge's colours. */
+/** Distance of each pixel to the nearest edge colour. */
 function contrastTo(edge: readonly EdgeColour[], { width, height, colours }: Lab): Float32Array {
   const far = (FAR_CONTRAST / Math.max(width, height)) ** 2;
   return Float32Array.from({ length: width * height }, (_, pixel) => {
@@ -125,18 +125,18 @@ function contrastTo(edge: readonly EdgeColour[], { width, height, colours }: Lab
   });
 }
 
-/** Shares of the picture: a subject has at least this, and leaves as much; a smaller hole is none. */
+/** Shares of the image: minimum of the subject and of the background, and minimum of a hole. */
 const MIN_SHARE = 0.002;
 const HOLE_SHARE = 0.005;
-/** A subject that is taken for background is lost; the other mistake is seen. */
+/** Lowers the threshold, because a lost subject is worse than visible background. */
 const CAUTION = 0.9;
 const MIN_CONTRAST = 10;
-/** Pixels: a thinner thing is a crack or a fleck. */
+/** Width in pixels below which parts are removed as cracks or specks. */
 const THREAD = 7;
-/** Share of the largest piece's pixels: a piece with as many is kept beside it. */
+/** Share of the largest piece's pixels from which another piece is kept too. */
 const PIECE_SHARE = 0.2;
 
-/** The contrast that parts the others best into two groups (Otsu 1979), and a little less. */
+/** Threshold that separates the contrasts best into two groups (Otsu 1979), lowered by `CAUTION`. */
 function thresholdOf(contrast: Float32Array): number {
   const sorted = contrast.toSorted();
   const total = sorted.reduce((sum, value) => sum + value, 0);
@@ -152,7 +152,7 @@ function thresholdOf(contrast: Float32Array): number {
   return best.value * CAUTION;
 }
 
-/** Takes off what is apart from the subject, and fills small holes in it. */
+/** Removes small pieces beside the subject, and fills small holes in it. */
 function cleaned(mask: Buffer, plane: Plane): Buffer {
   const kept = Buffer.from(mask);
   const pieces = piecesOf(mask, plane, 255);
@@ -166,7 +166,7 @@ function cleaned(mask: Buffer, plane: Plane): Buffer {
   return kept;
 }
 
-/** Connected pieces of `value`, each as its pixels. */
+/** Connected pieces of `value`, each as a list of pixels. */
 function piecesOf(mask: Buffer, { width }: Plane, value: number): number[][] {
   const seen = new Uint8Array(mask.length);
   const pieces: number[][] = [];
@@ -178,7 +178,7 @@ function piecesOf(mask: Buffer, { width }: Plane, value: number): number[][] {
   for (let start = 0; start < mask.length; start += 1) {
     const piece: number[] = [];
     join(piece, start);
-    // It grows while it is walked.
+    // `piece` grows during the loop.
     for (const pixel of piece) {
       const column = pixel % width;
       if (column > 0) join(piece, pixel - 1);

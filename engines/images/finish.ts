@@ -1,4 +1,4 @@
-/** Runs in the image child only: what a service answered, checked and in the format that was asked for. */
+/** Runs in the image child only: checks an image from a provider and converts it to the requested format. */
 import type { Sharp } from 'sharp';
 import type { ImageFormat } from '../../domain/images/images.ts';
 import { inspectImage } from '../media/inspectImage.ts';
@@ -9,12 +9,12 @@ import { formatOf, keepUnchanged, openUpright, write } from './plain.ts';
 
 export interface FinishInput extends SourceImage {
   format: ImageFormat;
-  /** Written into the file as Exif data; all other notes go. */
+  /** Written as Exif data. All other metadata is removed. */
   note?: ImageNote;
 }
 
 interface ImageNote {
-  /** The program that made it. */
+  /** Name of the program that made the image. */
   software: string;
   description: string;
 }
@@ -23,12 +23,12 @@ const MAX_NOTE_LENGTH = 8_000;
 
 export const ENCODERS: Record<ImageFormat, (picture: Sharp) => Sharp> = {
   png: (picture) => picture.png({ compressionLevel: 6 }),
-  // Black is what transparency would become.
+  // Without this, transparency would become black.
   jpeg: (picture) => picture.flatten({ background: '#ffffff' }).jpeg({ quality: 92 }),
   webp: (picture) => picture.webp({ quality: 90 }),
 };
 
-/** The answer names the file itself when nothing had to be changed. Throws ImageRefusal. */
+/** Returns the path of the source when nothing had to change. Throws ImageRefusal. */
 export async function finish(input: FinishInput): Promise<ImageFacts> {
   const { path, target, maxPixels, format, note } = input;
   refuseStructure(path);
@@ -40,7 +40,7 @@ export async function finish(input: FinishInput): Promise<ImageFacts> {
   return write(noted(ENCODERS[format](openUpright(opened)), note), target, format);
 }
 
-/** What stands behind the picture is cut off later: of that nobody is in danger, and some services sign their pictures so. */
+/** Bytes after the image are harmless and removed later. Some services sign their images there. */
 function refuseStructure(path: string): void {
   const inspection = inspectImage(path);
   if (inspection === undefined) throw new ImageRefusal('is larger than 64 MB');

@@ -1,12 +1,12 @@
-/** Entry point of the image child: one task at a time, by message. It ends with its parent. */
+/** Entry point of the image child: executes one task per message. Exits with its parent. */
 import type { ImageAnswer, ImageQuestion } from './childWords.ts';
 import { ImageRefusal } from './imageRefusal.ts';
 import { IMAGE_TASKS } from './imageTasks.ts';
 
-/** The next picture does not get what the last one left behind. Twelve megapixels leave 350 MB, which is no reason yet. */
+/** Above this resident size the child is replaced. Twelve megapixels leave 350 MB, which is still normal. */
 const WORN_BYTES = 500 * 1024 * 1024;
 
-// An orderly end would wait for the picture that a thread is still decoding.
+// A normal exit would wait for the image that a thread is still decoding.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('message', (question: ImageQuestion & { file: number }) => {
   void answer(question).then((said) => {
@@ -18,7 +18,7 @@ process.send?.('ready');
 
 async function answer({ task, input }: ImageQuestion): Promise<Omit<ImageAnswer, 'file'>> {
   try {
-    // The parent pairs each task with its own kind of input.
+    // The parent pairs each task with its type of input.
     const work = IMAGE_TASKS[task] as (input: unknown) => Promise<ImageAnswer['result'] & object>;
     return { result: await work(input) };
   } catch (error) {

@@ -1,19 +1,19 @@
-/** What is said of a picture to the process that works on it, and what that answers. */
+/** Input of an image task. */
 export interface SourceImage {
   path: string;
-  /** Where the result is put when it is another file. */
+  /** Path of the result, if it is another file. */
   target: string;
-  /** A picture that has more is not decoded. */
+  /** Larger images are not decoded. */
   maxPixels: number;
 }
 
-/** Also what providers take for a picture. */
+/** Result of an image task. Also the input image of providers. */
 export interface ImageFacts {
   path: string;
   contentType: string;
-  /** In pixels, as shown. */
+  /** In pixels, after rotation. */
   width: number;
   height: number;
-  /** Of the file. */
+  /** File size. */
   bytes: number;
 }

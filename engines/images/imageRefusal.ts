@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 
-/** A decoder may complain of every row. */
+/** A decoder may report an error for every row. */
 const MAX_DETAIL_LENGTH = 300;
 
-/** Thrown by a task: the file is at fault, not the task. Its sentence goes on after the name of the image. */
+/** Thrown by a task when the file is at fault. */
 export class ImageRefusal extends Error {
   readonly code: ErrorCode;
-  /** "is animated": what is told of the image. */
+  /** Predicate after the name of the image, such as "is animated". */
   readonly fault: string;
 
   constructor(fault: string, { code = 'invalid_media', cause }: { code?: ErrorCode; cause?: unknown } = {}) {

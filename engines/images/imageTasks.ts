@@ -1,4 +1,4 @@
-/** What the image child does, by name. The process that asks takes the types only. */
+/** Tasks of the image child by name. The parent process imports only the types. */
 import { cutOut } from './cutOut.ts';
 import { edit } from './edit.ts';
 import { enlarge } from './enlarge.ts';
@@ -6,7 +6,7 @@ import { finish } from './finish.ts';
 import { makePlain } from './plain.ts';
 import { testCard } from './testCard.ts';
 
-/** A task takes and answers what can be cloned, and throws ImageRefusal where the file is at fault. */
+/** Inputs and results can be cloned. A task throws ImageRefusal when the file is at fault. */
 export const IMAGE_TASKS = { makePlain, finish, edit, enlarge, cutOut, testCard };
 
 type ImageTasks = typeof IMAGE_TASKS;

@@ -1,6 +1,6 @@
 /**
- * Decodes, turns and encodes images in child processes with hard limits on time and memory: no image is unpacked in
- * this process, and one that makes its decoder loop or grow ends with its child (PARSE-1).
+ * Decodes, rotates and encodes images in child processes with hard limits on time and memory, never in this process. An
+ * image that makes its decoder loop or grow ends only its child (PARSE-1).
  */
 import { FareboxError } from '../../domain/errors.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
@@ -12,7 +12,7 @@ import { OVER_LIMITS } from './imageRefusal.ts';
 import type { ImageTaskInput, ImageTaskName, ImageTaskResult } from './imageTasks.ts';
 
 export interface ImageWorkOptions {
-  /** The compiled child; the shipped one by default. */
+  /** Compiled child. Default: the shipped one. */
   childPath?: string;
   maxChildren?: number;
   timeoutMs?: number;
@@ -21,16 +21,16 @@ export interface ImageWorkOptions {
 }
 
 interface Asker {
-  /** The field of the request that the image came in ("images[1]"). */
+  /** Field of the request with the image, such as "images[1]". */
   field?: string;
   signal?: AbortSignal | undefined;
 }
 
 export interface ImageWork {
   /**
-   * Throws FareboxError: `invalid_media` where the image is at fault, also for one that the limits ended, and `unavailable`
-   * with the seconds after which to come back when too many wait or one waited too long. What a service made (`finish`)
-   * is the service's fault: UpstreamFailure. Any other error is ours.
+   * Rejects with FareboxError `invalid_media` when the image is at fault or exceeds the limits, and `unavailable` with
+   * a retry time when too many wait or one waited too long. For an image of a provider (`finish`) it rejects with
+   * UpstreamFailure. Any other error is ours.
    */
   run<Name extends ImageTaskName>(
     task: Name,
@@ -40,15 +40,15 @@ export interface ImageWork {
   close(): void;
 }
 
-/** The largest picture that is taken, in the slowest format, turned and encoded needs 1.1 GB by the kernel's count. */
+/** The largest accepted image in the slowest format, rotated and encoded, takes 1.1 GB by the kernel's count. */
 const LIMITS = { heapMb: 256, memoryMb: 1_480, filesPerChild: 50, cpuSeconds: 3_600 };
-/** It takes five seconds, as a WebP eleven; on a busy machine a few times that. */
+/** That image takes 5 s, or 11 s as a WebP, and a few times that on a busy machine. */
 const TIMEOUT_MS = 60_000;
-/** One account has half of them. Their low priority leaves the cores to those who ask for no picture. */
+/** One account gets half of them. Their low priority leaves the cores to requests without images. */
 export const IMAGE_CHILDREN = 2;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
-/** Also for those who wait to be looked at. */
+/** Used for inspections that wait, too. */
 export const throwImagesBusy = tooBusy('images are being processed', 10);
 
 export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
@@ -65,7 +65,7 @@ export function createImageWork(options: ImageWorkOptions = {}): ImageWork {
       const { result, refusal, broken } = answer ?? { refusal: ENDED };
       if (refusal !== undefined) throw refused(task, refusal, field);
       if (broken !== undefined) throw new Error(`the image task ${task} broke: ${broken}`);
-      // The child answers about the task that it was given.
+      // The result type belongs to the given task.
       return result as ImageTaskResult<Name>;
     },
     close() {
@@ -81,7 +81,7 @@ const ENDED: ImageTaskRefusal = {
   fault: OVER_LIMITS,
   detail: 'the child was ended by its limits',
 };
-/** Tasks on files that services made, not clients. */
+/** Tasks on files from providers instead of clients. */
 const OF_SERVICES: ReadonlySet<ImageTaskName> = new Set<ImageTaskName>(['finish']);
 
 function refused(task: ImageTaskName, { code, fault, detail }: ImageTaskRefusal, field: string | undefined): Error {
@@ -91,7 +91,7 @@ function refused(task: ImageTaskName, { code, fault, detail }: ImageTaskRefusal,
   return imageFault(fault, { code, field, detail });
 }
 
-/** The refusal of a client's image, as one sentence about it. */
+/** Error with one sentence about a client's image. */
 export function imageFault(
   fault: string,
   { code = 'invalid_media', field, detail }: Partial<Omit<ImageTaskRefusal, 'fault'>> & { field?: string | undefined },

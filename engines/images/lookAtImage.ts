@@ -1,7 +1,6 @@
 /**
- * What a client's image is by its signature, its header and a walk over its parts, all read in the inspection child:
- * nothing is unpacked, so a picture that would unpack to gigabytes costs what any other does, and none waits behind one
- * that is being worked on.
+ * Checks a client's image by its signature, header and parts, in the inspection child. Nothing is decoded, so an image
+ * that would unpack to gigabytes costs no more than any other. Inspections do not wait behind image tasks.
  */
 import { stat } from 'node:fs/promises';
 import { IMAGE_READINGS } from '../media/image/imageReadings.ts';
@@ -14,21 +13,21 @@ import { imageFault, throwImagesBusy } from './imageWork.ts';
 
 export interface LookRequest {
   path: string;
-  /** The field of the request that it came in: the refusal begins with it. */
+  /** Field of the request. The refusal begins with it. */
   field: string;
-  /** Width times height, both included. */
+  /** Width times height, inclusive. */
   minPixels: number;
   maxPixels: number;
-  /** It must be smaller. */
+  /** Exclusive. */
   maxBytes: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Exif's orientations from here on lay the picture on its side. */
+/** Exif orientations from this value on swap width and height. */
 const FIRST_ON_SIDE = 5;
 const MB = 1024 * 1024;
 
-/** Throws FareboxError `invalid_media`, `payload_too_large` or `unavailable`, with a sentence that names field and bound. */
+/** Rejects with FareboxError `invalid_media`, `payload_too_large` or `unavailable`. Names the field and the bound. */
 export async function lookAtImage(request: LookRequest, inspector = shared): Promise<ImageFacts> {
   const { path, field, maxBytes, signal } = request;
   const { size: bytes } = await stat(path);

@@ -1,7 +1,7 @@
 /**
- * Runs in the image child only: the one way to open a picture with libvips, and what holds for all of its process. One
- * thread, so that the number of children is the number of cores at work; nothing kept from one client's file to the next;
- * and no loader but those of the kinds that are taken, whatever a file pretends to be.
+ * Runs in the image child only: the only place that opens images with libvips, with its process-wide settings. One
+ * thread, so that the number of children equals the number of busy cores. No cache from one client's file to the next.
+ * No loaders except those of accepted types, whatever a file claims to be.
  */
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ImageRefusal, OVER_LIMITS } from './imageRefusal.ts';
@@ -13,7 +13,7 @@ sharp.unblock({
   operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((loader) => `VipsForeignLoad${loader}`),
 });
 
-/** The first and only picture of a path or of bytes; one that would unpack to more pixels is not opened. */
+/** Opens the first image of a path or buffer. Fails if it has more than `maxPixels`. */
 export function openImage(source: string | Buffer, maxPixels: number): Sharp {
   return sharp(source, {
     limitInputPixels: maxPixels,
@@ -24,14 +24,14 @@ export function openImage(source: string | Buffer, maxPixels: number): Sharp {
   });
 }
 
-/** What the decoder finds in the head of the file; its size is that before rotation. Throws ImageRefusal. */
+/** Header as the decoder reads it, with the size before rotation. Throws ImageRefusal. */
 export async function readHead(source: string | Buffer, maxPixels: number): Promise<Metadata> {
   const head = await decoding(() => openImage(source, maxPixels).metadata());
   if ((head.pages ?? 1) > 1) throw new ImageRefusal('is animated');
   return head;
 }
 
-/** Decodes all of it to its last row and keeps none of it. Throws ImageRefusal. */
+/** Decodes everything to the last row and discards it. Throws ImageRefusal. */
 export async function decodeWhole(source: string | Buffer, { width, height }: Metadata): Promise<void> {
   const lastRow = { left: 0, top: height - 1, width, height: 1 };
   await decoding(() =>
@@ -42,7 +42,7 @@ export async function decodeWhole(source: string | Buffer, { width, height }: Me
   );
 }
 
-/** Once its bounds are known to be kept, whatever the library has to say of a picture is the picture's fault. */
+/** Turns library errors into ImageRefusal, because within checked bounds the file is at fault. */
 export async function decoding<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Runs in the image child only: what a plain picture is, and how one is made of any other. */
+/** Runs in the image child only: checks for plain images and makes them from others. */
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Metadata, Sharp } from 'sharp';
 import { IMAGE_CONTENT_TYPES, type ImageFormat } from '../../domain/images/images.ts';
@@ -14,14 +14,14 @@ export interface Opened {
 
 const FORMATS: Readonly<Record<string, ImageFormat>> = { png: 'png', jpeg: 'jpeg', webp: 'webp' };
 
-/** Undefined: of a kind that we take and do not make. */
+/** Undefined for types that are accepted but never written. */
 export function formatOf({ format }: Metadata): ImageFormat | undefined {
   return FORMATS[format];
 }
 
 /**
- * The file without its notes where that is all that keeps it from being plain (upright, 8 bits, sRGB), after it was decoded
- * once; a file that is plain already is answered as it lies. Undefined: it has to be encoded anew. Throws ImageRefusal.
+ * Removes the metadata if the image is plain otherwise (upright, 8 bits, sRGB), after decoding it once. Returns the
+ * source path if nothing changed. Undefined when the image must be encoded again. Throws ImageRefusal.
  */
 export async function keepUnchanged({ path, head }: Opened, target: string): Promise<ImageFacts | undefined> {
   const format = formatOf(head);
@@ -43,12 +43,12 @@ function hasPlainPixels({ depth, space, channels, orientation = 1, hasProfile, i
   return isUpright && isRgb && !hasProfile;
 }
 
-/** As people see it: turned as its notes ask for, its colours in sRGB, 8 bits each. Nothing is decoded yet. */
+/** Rotates by Exif orientation and converts to sRGB with 8 bits. Decodes nothing yet. */
 export function openUpright({ path, maxPixels }: Opened): Sharp {
   return openImage(path, maxPixels).autoOrient().toColourspace('srgb');
 }
 
-/** Throws ImageRefusal where the picture cannot be decoded, and plain errors where the disk is at fault. */
+/** Throws ImageRefusal when the image cannot be decoded, and other errors when the disk is at fault. */
 export async function write(picture: Sharp, target: string, format: ImageFormat): Promise<ImageFacts> {
   const { data, info } = await decoding(() => picture.toBuffer({ resolveWithObject: true }));
   await writeFile(target, data, { mode: 0o600 });
@@ -56,12 +56,12 @@ export async function write(picture: Sharp, target: string, format: ImageFormat)
   return { path: target, contentType: IMAGE_CONTENT_TYPES[format], width, height, bytes: data.length };
 }
 
-/** The difference is invisible, and without the second pass over the codes it takes half the memory. */
+/** Invisibly lossy. Without the second pass over the codes it takes half the memory. */
 const JPEG = { quality: 95, chromaSubsampling: '4:4:4', optimiseCoding: false };
 
 /**
- * Upright, 8 bits, sRGB with or without transparency, and no notes: PNG where it was one or is transparent, JPEG else. The
- * answer names the source itself when it is so already. Throws ImageRefusal.
+ * Makes an image upright, 8 bits, sRGB and free of metadata. Writes PNG for PNG, GIF and transparent images, else JPEG.
+ * Returns the source path if nothing changed. Throws ImageRefusal.
  */
 export async function makePlain({ path, target, maxPixels }: SourceImage): Promise<ImageFacts> {
   const opened = { path, maxPixels, head: await readHead(path, maxPixels) };

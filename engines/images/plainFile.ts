@@ -1,11 +1,11 @@
 /**
- * Pictures without their notes, by leaving out the parts that a decoder does not need: nothing is decoded, so nothing is
- * lost. What stands after the picture's end goes too.
+ * Removes metadata from images by dropping parts that a decoder does not need. Nothing is decoded, so nothing is lost.
+ * Bytes after the end of the image are dropped too.
  */
 
 export type PlainType = 'image/png' | 'image/jpeg' | 'image/webp';
 
-/** The same bytes when it has no notes; undefined: it is not made of parts that are known, and has to be encoded anew. */
+/** Equal bytes when there is no metadata. Undefined when parts are unknown and the image must be encoded again. */
 export function removeMetadata(file: Buffer, type: PlainType): Buffer | undefined {
   const kept = KEEPERS[type](file);
   if (kept === undefined) return undefined;
@@ -21,7 +21,7 @@ const KEEPERS: Record<PlainType, (file: Buffer) => Buffer[] | undefined> = {
 };
 
 const MAX_PARTS = 100_000;
-/** With the resolution, which every writer puts in and tells nobody anything. */
+/** `pHYs`, the resolution, stays: every writer adds it, and it reveals nothing. */
 const PNG_PARTS = new Set(['IHDR', 'PLTE', 'tRNS', 'pHYs', 'IDAT', 'IEND']);
 
 function keepPng(file: Buffer): Buffer[] | undefined {
@@ -40,11 +40,11 @@ function keepPng(file: Buffer): Buffer[] | undefined {
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 const COMMENT = 0xfe;
-/** Says how the colours are to be read. */
+/** Tells how to interpret the colours. */
 const ADOBE = 0xee;
 const ADOBE_BYTES = 14;
 const JFIF = 0xe0;
-/** Without a preview. */
+/** Length of a JFIF segment without a thumbnail. */
 const JFIF_BYTES = 16;
 
 function keepJpeg(file: Buffer): Buffer[] | undefined {
@@ -62,7 +62,7 @@ function keepJpeg(file: Buffer): Buffer[] | undefined {
     if (use === 'picture') kept.push(file.subarray(at, end));
     at = end;
   }
-  // Some writers leave the last marker out, and decoders do without.
+  // Some writers omit the end marker, which decoders accept. Such a file is encoded again.
   return undefined;
 }
 
@@ -80,7 +80,7 @@ function useOf(file: Buffer, { marker, at, end }: Segment): 'picture' | 'note' |
   return (marker >= 0xe0 && marker <= 0xef) || marker === COMMENT ? 'note' : 'picture';
 }
 
-/** To the next marker that is not part of the scan. */
+/** End of the scan: the next marker that is not part of it. */
 function scanEnd(file: Buffer, start: number): number {
   for (let at = file.indexOf(0xff, start); at >= 0; at = file.indexOf(0xff, at + 1)) {
     const next = file[at + 1] ?? 0;
@@ -90,7 +90,7 @@ function scanEnd(file: Buffer, start: number): number {
 }
 
 const WEBP_PARTS = new Set(['VP8X', 'ALPH', 'VP8 ', 'VP8L']);
-/** Of the flags of VP8X: the one that says that there is transparency. */
+/** Alpha flag of VP8X. */
 const ALPHA = 0x10;
 
 function keepWebp(file: Buffer): Buffer[] | undefined {

@@ -1,4 +1,4 @@
-/** Runs in the image child only: a test card. The same card is the same bytes. */
+/** Runs in the image child only: draws a test card. Equal input gives equal bytes. */
 import type { Colour } from '../../domain/images/editing/plan.ts';
 import { CENTRE } from '../../domain/images/editing/plan.ts';
 import type { ImageFormat } from '../../domain/images/images.ts';
@@ -13,7 +13,7 @@ export interface TestCardInput {
   height: number;
   /** From left to right. */
   bars: readonly Colour[];
-  /** In the middle, on a dark field. */
+  /** Centred on a dark field. */
   lines: readonly string[];
   fontPath: string;
   format: ImageFormat;
@@ -47,7 +47,7 @@ export async function testCard(input: TestCardInput): Promise<ImageFacts> {
   return write(ENCODERS[format](canvas.picture), target, format);
 }
 
-/** Bars above, and a ramp from black to white along the lower edge. */
+/** Colour bars above a ramp from black to white. */
 function barsOf({ width, height, bars }: TestCardInput): Buffer {
   const [bar, ramp] = [Buffer.alloc(width * 3), Buffer.alloc(width * 3)];
   for (let x = 0; x < width; x += 1) {

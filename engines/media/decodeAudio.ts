@@ -1,4 +1,4 @@
-/** Decodes the first audio stream of a file really to samples and counts them; timestamps and headers do not count. */
+/** Decodes the first audio stream of a file and counts its samples. Timestamps and headers are ignored. */
 import { readDecodeLog } from './decodeLog.ts';
 import { runFfmpeg } from './runFfmpeg.ts';
 
@@ -7,9 +7,9 @@ export interface DecodeRequest {
   path: string;
   demuxer: string;
   demuxerOptions: readonly string[];
-  /** The only decoders that may be opened. */
+  /** The only permitted decoders. */
   decoders: readonly string[];
-  /** Decoding stops soon after this much. */
+  /** Decoding stops soon after this length. */
   maxSeconds: number;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
@@ -17,19 +17,19 @@ export interface DecodeRequest {
 
 export interface DecodedAudio {
   end: 'finished' | 'failed' | 'timed_out' | 'aborted' | 'stopped';
-  /** Kinds of the file's streams, in ffmpeg's words; a cover picture is `picture`. */
+  /** Kinds of the file's streams as ffmpeg names them. A cover picture is `picture`. */
   streams: string[];
   codec: string;
   sampleRate: number;
   channels: number;
   seconds: number;
-  /** Packets that the decoder refused. */
+  /** Number of packets that the decoder refused. */
   failedPackets: number;
-  /** The demuxer met something else than the end of the file. */
+  /** The demuxer failed before the end of the file. */
   broken: boolean;
 }
 
-/** Eight-bit samples in native rate and channels, behind a WAV header that tells both. */
+/** Eight-bit samples in native rate and channels, after a WAV header with both. */
 const TO_COUNTABLE_SAMPLES = [
   '-map',
   '0:a:0',
@@ -61,7 +61,7 @@ export async function decodeAudio(request: DecodeRequest): Promise<DecodedAudio>
 function input(request: DecodeRequest): string[] {
   return [
     ...['-threads', '1', '-protocol_whitelist', 'file,pipe', '-max_streams', '16'],
-    // Encoder delay and padding stay in: what a file says about them is a claim like any other.
+    // Keeps encoder delay and padding, because their lengths in the file are claims too.
     ...['-flags2', '+skip_manual', '-codec_whitelist', request.decoders.join(',')],
     ...['-f', request.demuxer, ...request.demuxerOptions, '-i', `file:${request.path}`],
   ];

@@ -1,6 +1,6 @@
-/** What the log of a decoding run tells of the input: its streams, and what was wrong with it. */
+/** Parses the log of a decoding run: streams of the input, and errors. */
 
-/** Indented by two or four, as the version has it. A tag can only add a line that looks so, and an added one is refused. */
+/** Indented by two or four, by version. A forged tag can only add a stream, and extra streams are refused. */
 const STREAM = /^\[info\] {3,5}Stream #0:\d+\S*: (\w+): (\w+)(.*)$/;
 const FAILED_PACKET = /\[error\] (Error while decoding|Error submitting|Decoding error)/;
 const BROKEN = /(corrupt input packet|partial file|ended prematurely|\[error\] (file:.*: |Error during demuxing))/;

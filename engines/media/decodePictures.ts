@@ -1,6 +1,6 @@
 /**
- * Decodes the pictures of a file really, and its sound, and tells what came out: how many pictures, how large, from when to
- * when. Of each picture only a row and a column leave the decoder: as many bytes as it is wide, and as it is high.
+ * Decodes the pictures and sound of a file, and measures number, size and time of the pictures. Only one row and one
+ * column of each picture leave the decoder, whose byte counts give width and height.
  */
 import { readDecodeLog } from './decodeLog.ts';
 import { createFrameCount, type FrameCount } from './frameCount.ts';
@@ -11,13 +11,13 @@ export interface DecodePicturesRequest {
   path: string;
   demuxer: string;
   demuxerOptions: readonly string[];
-  /** The only decoders that may be opened. */
+  /** The only permitted decoders. */
   decoders: readonly string[];
-  /** A larger picture is not decoded. */
+  /** Larger pictures are not decoded. */
   maxPixels: number;
-  /** Decoding stops soon after this many pictures; 1: there is only one to look at. */
+  /** Decoding stops soon after this many pictures. 1 means a still image. */
   maxPictures: number;
-  /** Decoding stops soon after this much. */
+  /** Decoding stops soon after this length. */
   maxSeconds: number;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
@@ -25,14 +25,14 @@ export interface DecodePicturesRequest {
 
 export interface DecodedPictures extends FrameCount {
   end: FfmpegEnd;
-  /** Packets that the decoder refused. */
+  /** Number of packets that the decoder refused. */
   failedPackets: number;
-  /** The demuxer met something else than the end of the file. */
+  /** The demuxer failed before the end of the file. */
   broken: boolean;
 }
 
 const THREADS = 2;
-/** A pixel of sixteen bits in four colours; alignment comes on top. */
+/** Four colours of 16 bits. Alignment is added. */
 const MAX_PIXEL_BYTES = 8;
 const ALIGNMENT_BYTES = 4 * 1024 * 1024;
 
@@ -59,21 +59,21 @@ function input(request: DecodePicturesRequest): string[] {
   return [
     ...['-threads', String(THREADS), '-protocol_whitelist', 'file,pipe', '-max_streams', '32'],
     ...['-codec_whitelist', request.decoders.join(','), '-max_pixels', String(request.maxPixels)],
-    // How it is turned is read from its header; turning every picture would cost more than decoding it.
+    // Rotation is read from the header, because rotating every picture would cost more than decoding it.
     ...['-noautorotate', '-flags2', '+skip_manual'],
-    // Of one picture every fault counts; the smoothing of blocks changes neither number nor size of those of a video.
+    // A still image fails on any error. Skipping the deblocking filter keeps number and size of a video's pictures.
     ...(single ? ['-err_detect', 'crccheck+bitstream+buffer+explode'] : ['-skip_loop_filter', 'all']),
     ...['-f', request.demuxer, ...request.demuxerOptions, '-i', `file:${request.path}`],
   ];
 }
 
-/** Picture sizes show in the lines of `framecrc`, also when they change: nothing is scaled back to the first. */
+/** Lines of `framecrc` show every change of size, because nothing is scaled to the first size. */
 function toCountablePictures({ maxPictures }: DecodePicturesRequest): string[] {
   const rows = '[0:V:0]split[a][b];[a]crop=iw:1:0:0:exact=1[row];[b]crop=1:ih:0:0:exact=1[column]';
   return [
     ...['-filter_complex_threads', '1', '-filter_complex', rows, '-map', '[row]', '-map', '[column]'],
     ...(maxPictures === 1 ? ['-frames:v', '1'] : ['-map', '0:a:0?', '-c:a', 'pcm_u8']),
-    // The older spelling of passthrough, which the newest still know.
+    // Old name of the passthrough option, which the newest versions still accept.
     ...['-c:v', 'rawvideo', '-vsync', 'passthrough', '-enc_time_base:v', '1:90000', '-autoscale', '0'],
     ...['-f', 'framecrc', 'pipe:1'],
   ];

@@ -1,6 +1,6 @@
 /**
- * Runs of ffmpeg, the speech synthesiser and the recogniser, each started by a small child process: to start a program, the
- * system copies the page tables of whoever asks, which stops a worker of 250 MB for 10 ms and that child for less than two.
+ * Runs ffmpeg, the speech synthesiser and the recogniser through a small child process. Starting a program copies the
+ * page tables of the parent: this blocks a worker of 250 MB for 10 ms, but that child for less than 2 ms.
  */
 
 import { hold, type KeptChild, shippedChild, startChild, unrefChild } from '../child/keptChild.ts';
@@ -28,27 +28,27 @@ export type FfmpegAnswer =
   | { run: number; progress: Progress };
 
 export interface Ffmpeg {
-  /** Decodes really and counts. Throws when it was aborted, and when no ffmpeg can be run, which is no file's fault. */
+  /** Decodes and counts samples. Rejects on abort, and when ffmpeg cannot run, which is not the file's fault. */
   decodeAudio(request: DecodeRequest): Promise<DecodedAudio>;
-  /** The same for the pictures of an image or a video, and the sound of the latter. */
+  /** The same for the pictures of an image or video, and for the video's sound. */
   decodePictures(request: DecodePicturesRequest): Promise<DecodedPictures>;
-  /** `onProgress` is called now and then while it tells of its progress, and once more when it is through. */
+  /** Calls `onProgress` repeatedly, and once more at the end. */
   convert(
     conversion: FfmpegConversion,
     options: { signal: AbortSignal; onProgress: (progress: Progress) => void },
   ): Promise<FfmpegEnd>;
-  /** Speech from text. Throws when no engine can be run, which is no text's fault. */
+  /** Synthesises speech. Rejects when the engine cannot run, which is not the text's fault. */
   synthesise(synthesis: Synthesis, signal: AbortSignal): Promise<RunEnd>;
-  /** Words from speech. Throws when no recogniser can be run. */
+  /** Recognises words in speech. Rejects when the recogniser cannot run. */
   recognise(recognition: Recognition, signal: AbortSignal): Promise<RecognitionResult>;
-  /** Ends what is under way, and the child. */
+  /** Ends all runs and the child. */
   close(): void;
 }
 
 const HEAP_MB = 128;
-/** Its own work is next to nothing; what it starts has limits of its own. */
+/** The child itself does almost no work. Programs that it starts have their own limits. */
 const CPU_SECONDS = 86_400;
-/** What the child gets beyond the time of a run, to say how that ended. */
+/** Extra time after the time limit of a run, for the child to report its end. */
 const ANSWER_LIMIT_MS = 15_000;
 
 interface Run {
@@ -135,11 +135,11 @@ function perform<Result>({ child, runs }: Starter, task: FfmpegTask, options: Ru
       resolve(answer.result as Result);
     };
     const send = () => {
-      // What was given up before there was anybody to tell need not begin.
+      // An aborted run is never sent.
       if (signal?.aborted) fail(signal.reason);
       else child.process.send({ ...task, run }, (error) => error && lost(error.message));
     };
-    // A child that does not even answer is of no use to the other runs either.
+    // A child that does not answer is useless for other runs too.
     const expiry = setTimeout(() => child.process.kill('SIGKILL'), timeoutMs + ANSWER_LIMIT_MS);
     runs.set(run, { lost, answered });
     hold(child);
@@ -161,5 +161,5 @@ function startStarter(path: string): Starter {
   return { child, runs };
 }
 
-/** The one of this process; its child starts with the first run. */
+/** Shared by the process. Its child starts with the first run. */
 export const ffmpeg = createFfmpeg();

@@ -1,6 +1,6 @@
 /**
- * Entry point of the child that runs ffmpeg, the speech synthesiser and the recogniser. What it starts dies with it, and it ends with its
- * parent: nothing goes on for a process that is gone. A small process copies few page tables at each start (bench `jobs`).
+ * Entry point of the child that runs ffmpeg, the speech synthesiser and the recogniser. It exits with its parent, and
+ * its programs with it. A small process copies few page tables per start (bench `jobs`).
  */
 
 import { runEspeak } from '../speech/runEspeak.ts';

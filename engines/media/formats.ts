@@ -1,12 +1,12 @@
-/** How each accepted container is read: one demuxer, no guessing, and only the decoders that belong in it. */
+/** Decoding settings of each accepted container: one fixed demuxer, and only decoders that belong to it. */
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
 
-/** What is measured here; `aiff` is taken in prompts only, so no model entry names it. */
+/** Formats that are measured. `aiff` is accepted in prompts only, so that no model entry names it. */
 export type SoundFormat = AudioFormat | 'aiff';
 
 export interface FormatReading {
   demuxer: string;
-  /** So that lengths, edit lists and the like, which only claim, hide nothing from the count. */
+  /** Ignores edit lists and other claims that could hide content from the count. */
   demuxerOptions: readonly string[];
   decoders: readonly string[];
   contentType: string;
@@ -44,7 +44,7 @@ export const FORMAT_READINGS: Record<SoundFormat, FormatReading> = {
   aiff: { demuxer: 'aiff', demuxerOptions: [], decoders: BIG_ENDIAN_PCM, contentType: 'audio/aiff' },
 };
 
-/** Codecs whose encoders add samples of their own at both ends. */
+/** True for codecs whose encoders add samples at both ends. */
 export function isLossy(codec: string): boolean {
   return !/^(pcm_|adpcm_|flac|alac)/.test(codec);
 }

@@ -1,21 +1,21 @@
 /**
- * Counts the frames of a decoding run by the lines of ffmpeg's `framecrc`, one per frame:
- * `stream, dts, pts, duration, bytes, checksum`; before them `#tb 0: 1/90000` and `#dimensions 0: 640x1` say what they mean.
+ * Counts the frames of a decoding run from ffmpeg's `framecrc` lines: `stream, dts, pts, duration, bytes, checksum`.
+ * Header lines such as `#tb 0: 1/90000` and `#dimensions 0: 640x1` come first.
  */
 
 export interface FrameCount {
   pictures: number;
-  /** Of the first picture, as stored; 0 when there was none. */
+  /** Width of the first picture as stored. 0 without pictures. */
   width: number;
   height: number;
-  /** A later picture has another size. */
+  /** At least one later picture has another size. */
   sizeChanges: boolean;
-  /** From the first picture to the end of the last one; a pause before is the container's to tell. */
+  /** From the first picture to the end of the last. A pause before it is left to the container. */
   pictureSeconds: number;
-  /** Decoded samples; 0 without a sound track. */
+  /** Length of the decoded samples. 0 without a sound track. */
   soundSeconds: number;
   hasSound: boolean;
-  /** Why counting was given up. */
+  /** Limit that ended the count. */
   over?: 'pictures' | 'seconds';
 }
 
@@ -23,15 +23,15 @@ const ROW = 0;
 const COLUMN = 1;
 const SOUND = 2;
 const HEAD = /^#(\w+) (\d): (\d+)[/x]?(\d*)/;
-/** Longer than any line of it. */
+/** Longer than any expected line. */
 const MAX_LINE = 2_000;
 
 interface Stream {
-  /** Seconds of a tick. */
+  /** Seconds per tick. */
   tick: number;
   dimensions: [number, number];
   frames: number;
-  /** Sum of the frames' durations. */
+  /** Sum of the frame durations. */
   ticks: number;
   first: number;
   last: number;
@@ -67,7 +67,7 @@ function noteFrame(streams: Stream[], line: string): void {
   stream.ticks += Math.max(0, duration);
   stream.first = Math.min(stream.first, pts);
   stream.last = Math.max(stream.last, pts);
-  // Whether they are all alike is what is asked.
+  // Two different values are enough to detect a change.
   if (stream.bytes.size < 2) stream.bytes.add(bytes);
 }
 
@@ -94,7 +94,7 @@ function summary(streams: Stream[]): FrameCount {
   };
 }
 
-/** The last picture stays as long as the others do on average. */
+/** Assumes the average duration for the last picture. */
 function pictureSeconds({ frames, ticks, tick, first, last }: Stream): number {
   if (frames === 0) return 0;
   const average = frames > 1 ? (last - first) / (frames - 1) : ticks;

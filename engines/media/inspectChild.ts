@@ -1,4 +1,4 @@
-/** Entry point of the inspection child: one file at a time, by message. It ends with its parent. */
+/** Entry point of the inspection child: inspects one file per message. Exits with its parent. */
 
 import { readFileSync, statSync } from 'node:fs';
 import { fileTypeFromBuffer } from 'file-type';
@@ -22,13 +22,13 @@ const VIEWS: { [Each in View]: (path: string) => Inspections[Each] | Promise<Ins
   document: inspectDocument,
 };
 
-/** Pictures and sounds in the same boxes. */
+/** Brands of images and sounds in the same container. */
 const OTHER_BRANDS = /^(avif|avis|heic|heix|heim|heis|hevc|hevx|mif1|msf1|M4A |M4B |M4P |F4A |F4B )$/;
-/** First boxes of old QuickTime files. */
+/** Possible first boxes of old QuickTime files. */
 const QUICKTIME_HEADS = ['moov', 'mdat', 'wide', 'free', 'skip'];
 const EBML = Buffer.from('1a45dfa3', 'hex');
 
-/** Which video container a file is by its signature, and its structure. Undefined: no such container. */
+/** Detects the video container by signature and reads its structure. Undefined for any other file. */
 function inspectVideo(path: string): VideoStructure | undefined {
   return withFileWindow(path, (file) => {
     const container = containerOf(file);
@@ -53,7 +53,7 @@ const DOCUMENT_TYPES: Record<string, string | undefined> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-/** The content type by the signature; what is in the document is for its reader. Undefined: no such document. */
+/** Content type by signature. The content is left to the document reader. Undefined for any other file. */
 async function inspectDocument(path: string): Promise<string | undefined> {
   if (statSync(path).size > MAX_DOCUMENT_BYTES) return undefined;
   const file = readFileSync(path);

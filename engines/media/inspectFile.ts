@@ -1,4 +1,4 @@
-/** Runs in the inspection child only: what the bytes of a file say it is, and whether its structure is whole. */
+/** Runs in the inspection child only: detects the type of a sound file and checks its structure. */
 import { readFile, stat } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
 import type { SoundFormat } from './formats.ts';
@@ -18,13 +18,13 @@ import {
 import { walkWav } from './structure/wav.ts';
 
 export interface Inspection {
-  /** The signature's file type, as its usual extension; undefined when the bytes are of no known type. */
+  /** File type by signature, as its usual extension. Undefined for unknown types. */
   type: string | undefined;
   format: SoundFormat | undefined;
   structure: Structure;
 }
 
-/** Sources are at most 25 MB; above this nothing is read into memory. */
+/** Larger files are not read into memory. Sources have at most 25 MB. */
 const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
 
 const FORMATS: Record<string, SoundFormat | undefined> = {

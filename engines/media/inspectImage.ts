@@ -1,4 +1,4 @@
-/** Runs in the inspection child only: which picture a file is by its signature, its size by its header, its structure. */
+/** Runs in the inspection child only: image type by signature, size by header, and structure. */
 import { readFileSync, statSync } from 'node:fs';
 import { gifSize, isGif, walkGif } from './image/gif.ts';
 import { IMAGE_TYPES, type ImageType } from './image/imageReadings.ts';
@@ -10,19 +10,19 @@ import { otherFormat, sniffImage } from './image/sniffImage.ts';
 
 export interface ImageInspection {
   type: ImageType;
-  /** As the header has it, before rotation; undefined where it tells none. */
+  /** Size in the header, before rotation. Undefined when missing. */
   size: ImageSize | undefined;
   structure: ImageStructure;
 }
 
-/** None of the accepted kinds. */
+/** File of any type that is not accepted. */
 export interface OtherFile {
   type: undefined;
-  /** The kind of picture that it begins like; undefined: none that has a name here. */
+  /** Name of the image type that the file begins like. Undefined when none is known. */
   name: string | undefined;
 }
 
-/** Above it nothing is read into memory. */
+/** Larger files are not read into memory. */
 const MAX_INSPECTED_BYTES = 64 * 1024 * 1024;
 
 const WALKS: Record<ImageType, (file: Buffer) => ImageStructure> = {
@@ -33,7 +33,7 @@ const WALKS: Record<ImageType, (file: Buffer) => ImageStructure> = {
   'image/avif': walkAvif,
 };
 
-/** Undefined: too large to be one. */
+/** Undefined when the file is too large. */
 export function inspectImage(path: string): ImageInspection | OtherFile | undefined {
   if (statSync(path).size > MAX_INSPECTED_BYTES) return undefined;
   const file = readFileSync(path);

@@ -1,4 +1,4 @@
-/** What the bytes of a file say it is, found out in a child process. */
+/** Inspects the bytes of files in a child process. */
 
 import type { MediaKind } from '../../domain/generation/media.ts';
 import { type ChildAnswer, createChildPool } from '../child/childPool.ts';
@@ -7,24 +7,24 @@ import type { Inspection } from './inspectFile.ts';
 import type { ImageInspection, OtherFile } from './inspectImage.ts';
 import type { VideoStructure } from './structure/videoStructure.ts';
 
-/** What is found out about a file that should be of this kind; undefined: it is not. */
+/** Results by media kind. Undefined when the file is not of that kind. */
 export interface Inspections extends Record<MediaKind, unknown> {
   audio: Inspection;
   image: ImageInspection | OtherFile | undefined;
   video: VideoStructure | undefined;
-  /** The content type. */
+  /** Content type. */
   document: string | undefined;
 }
 
 export interface InspectorOptions {
-  /** The compiled child; the shipped one by default. */
+  /** Compiled child. Default: the shipped one. */
   childPath?: string;
   maxChildren?: number;
   timeoutMs?: number;
 }
 
 export interface Inspector {
-  /** Undefined: the file could not be parsed within the limits. Throws when no child starts, which is no file's fault. */
+  /** Undefined when the limits ended the parser. Rejects when no child starts, which is not the file's fault. */
   inspect<View extends MediaKind>(view: View, path: string): Promise<Inspections[View] | undefined>;
   close(): void;
 }
@@ -40,7 +40,7 @@ interface Answer extends ChildAnswer {
 
 const LIMITS = { heapMb: 256, cpuSeconds: 300, filesPerChild: 1_000, maxWaiting: 1_000 };
 
-/** Files that are looked at a time. */
+/** Number of files inspected concurrently. */
 export const INSPECTION_CHILDREN = 2;
 
 export function createInspector(options: InspectorOptions = {}): Inspector {
@@ -58,7 +58,7 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
   });
   return {
     async inspect<View extends MediaKind>(view: View, path: string) {
-      // The child answers about the view that it was asked for.
+      // The result type belongs to the given view.
       return (await pool.ask({ view, path }))?.inspection as Inspections[View] | undefined;
     },
     close() {
@@ -67,5 +67,5 @@ export function createInspector(options: InspectorOptions = {}): Inspector {
   };
 }
 
-/** The one of this process; its children start with the first file. */
+/** Shared by the process. Its children start with the first file. */
 export const inspector = createInspector();

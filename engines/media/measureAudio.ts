@@ -1,10 +1,10 @@
 /**
- * Length is money, so nothing that a file says about itself is believed (PARSE-2): the signature names the container,
- * the container's own demuxer and decoders read it, and the decoded samples are counted.
+ * Length determines the price, so no claim of the file about itself is trusted (PARSE-2): the signature selects the
+ * container, its own demuxer and decoders read it, and the decoded samples are counted.
  *
- * A file is refused if it is cut, that is, ends inside a page, box, chunk or frame that it announced, or if the decoder
- * finds it broken. A length field that is merely wrong, in either direction, changes nothing: the decoded length
- * counts, and of several readings the longest.
+ * A file is refused when it is truncated (it ends inside a page, box, chunk or frame that it announced), or when the
+ * decoder finds it damaged. A wrong length field changes nothing: the decoded length counts, and the longest of several
+ * readings.
  */
 import { stat } from 'node:fs/promises';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';
@@ -21,23 +21,23 @@ export interface MeasureRequest<Format extends SoundFormat = AudioFormat> {
   path: string;
   accepted: readonly Format[];
   maxSeconds: number;
-  /** Of a video the sound counts, and the pictures are not looked at; otherwise it is refused. */
+  /** Accepts a video and measures its sound only. Default: videos are refused. */
   mayHavePictures?: boolean;
   signal?: AbortSignal;
 }
 
 export interface MeasuredAudio<Format extends SoundFormat = AudioFormat> {
   format: Format;
-  /** ffmpeg's name of the demuxer that read it. */
+  /** Demuxer that read the file, as ffmpeg names it. */
   demuxer: string;
   contentType: string;
   decodedSeconds: number;
   codec: string;
-  /** True when `decodedSeconds` includes what the encoder added at both ends. */
+  /** Whether `decodedSeconds` includes samples that the encoder added at both ends. */
   lossy: boolean;
   sampleRate: number;
   channels: number;
-  /** The file is a video: what is passed on needs its sound taken out. */
+  /** The file is a video, so its sound must be extracted before it is passed on. */
   hasPictures: boolean;
 }
 
@@ -52,12 +52,12 @@ export type MeasureOutcome<Format extends SoundFormat = AudioFormat> =
 const MIN_SAMPLE_RATE = 8_000;
 const MAX_SAMPLE_RATE = 192_000;
 const MAX_CHANNELS = 8;
-/** A stream that was cut out of a longer one starts, and a joined one goes on, with a few undecodable packets. */
+/** An excerpt of a stream starts, and a joined stream continues, with a few undecodable packets. */
 const TOLERATED_SHARE_OF_MP3_PACKETS = 0.02;
 const MP3_PACKET_SAMPLES = 1_152;
 const PADDED_BY_FRAMES = /^(mp[123]|aac)/;
 
-/** Throws only when it was aborted or the tools themselves do not work. */
+/** Rejects only on abort or when the tools do not work. */
 export async function measureAudio<Format extends SoundFormat>(
   tools: MediaTools,
   request: MeasureRequest<Format>,
@@ -96,7 +96,7 @@ async function decode(tools: MediaTools, request: DecodeOptions, reading: SoundF
     demuxerOptions: [...demuxerOptions, ...toTheEnd],
     decoders,
     maxSeconds: request.maxSeconds + 1,
-    // A thousand times faster than it plays is usual; a tenth of that on a busy machine is still in time.
+    // Decoding is usually 1,000 times faster than real time. A tenth of that on a busy machine is still in time.
     timeoutMs: Math.min(120_000, 20_000 + request.maxSeconds * 100),
     signal: request.signal,
   });
@@ -106,7 +106,7 @@ interface Limits<Format extends SoundFormat> {
   format: Format;
   maxSeconds: number;
   mayHavePictures: boolean;
-  /** Read to the end of the file against its own word: the last packet may then be an odd piece. */
+  /** Set when the length field was ignored: the last packet may then be incomplete. */
   toTheEnd: boolean;
 }
 
@@ -149,8 +149,8 @@ function measured<Format extends SoundFormat>(
 }
 
 /**
- * Encoders pad by whole frames, and at telephone rates two frames last longer than what the price takes off: the rest is
- * taken off here. It depends on the decoded rate alone, never on what the file says.
+ * Encoders pad with whole frames. At telephone rates, two frames exceed the padding that the price allows, so the
+ * excess is subtracted here. It depends only on the decoded rate, never on the file's claims.
  */
 function withoutLongFrames({ seconds, sampleRate }: DecodedAudio): number {
   const padding = (2 * MP3_PACKET_SAMPLES) / sampleRate;
@@ -172,24 +172,24 @@ function tooLong(maxSeconds: number): SoundRefusal {
 export interface VerifiedAudio {
   format: AudioFormat;
   contentType: string;
-  /** Where the structure tells it. */
+  /** Present when the structure contains it. */
   seconds?: number;
 }
 
 /**
- * Whether what a provider delivered is a whole recording, by signature and structure; a page of HTML is not. Undefined: not a
- * recording that a client could use.
+ * Checks by signature and structure that a provider delivered a whole recording and not, for example, an HTML page.
+ * Undefined when a client could not use it.
  */
 export async function verifyAudio(path: string, signal?: AbortSignal): Promise<VerifiedAudio | undefined> {
   const inspection = await inspector.inspect('audio', path);
   signal?.throwIfAborted();
   if (inspection === undefined) return undefined;
   const { format, structure } = inspection;
-  // No provider is asked for AIFF.
+  // AIFF is never requested from providers.
   if (format === undefined || format === 'aiff') return undefined;
   if (structure.cut || structure.foreign) return undefined;
   const { seconds, tracks } = structure;
-  // The box of an MP4 may hold a film, or nothing at all.
+  // An MP4 may contain a film, or no track at all.
   if (tracks && (tracks.audio === 0 || tracks.video > 0)) return undefined;
   return {
     format,

@@ -1,7 +1,7 @@
 /**
- * The signature names the kind, the header's size is held against the bounds before anything is unpacked, and then the
- * first picture is really decoded, under limits (PARSE-4): a picture that would unpack to gigabytes, a text that draws
- * one, two files in one and a cut one are refused.
+ * Detects the type by signature, checks the size in the header before any decoding, then decodes the first image under
+ * limits (PARSE-4). Refuses images that would unpack to gigabytes, vector graphics, two files in one, and truncated
+ * files.
  */
 import { stat } from 'node:fs/promises';
 import { ffmpeg } from './ffmpeg.ts';
@@ -15,7 +15,7 @@ import { invalidMedia, type MediaRefusal, refuseSize } from './refusal.ts';
 export interface ImageRequest {
   path: string;
   maxBytes: number;
-  /** Width times height. */
+  /** Width times height, inclusive. */
   minPixels: number;
   maxPixels: number;
   signal?: AbortSignal | undefined;
@@ -23,21 +23,21 @@ export interface ImageRequest {
 
 interface MeasuredImage {
   contentType: string;
-  /** ffmpeg's name of the demuxer that read it. */
+  /** Demuxer that read the file, as ffmpeg names it. */
   demuxer: string;
-  /** As shown, after the rotation that its Exif data ask for. */
+  /** In pixels, after rotation by Exif orientation. */
   width: number;
   height: number;
 }
 
 export type ImageOutcome = { ok: true; image: MeasuredImage } | MediaRefusal;
 
-/** The largest and slowest kind takes a second or two; on a busy machine a few times that. */
+/** The largest and slowest image takes a second or two, and a few times that on a busy machine. */
 const TIMEOUT_MS = 20_000;
-/** Exif's orientations from here on lay the picture on its side. */
+/** Exif orientations from this value on swap width and height. */
 const FIRST_ON_SIDE = 5;
 
-/** Throws only when it was aborted or the tools themselves do not work. */
+/** Rejects only on abort or when the tools do not work. */
 export async function measureImage(tools: MediaTools, request: ImageRequest): Promise<ImageOutcome> {
   const { size } = await stat(request.path);
   const unfit = refuseSize('The image', size, request.maxBytes);
@@ -61,7 +61,7 @@ export async function measureImage(tools: MediaTools, request: ImageRequest): Pr
 function refuseHeader({ type, size, structure }: ImageInspection, request: ImageRequest) {
   if (structure.cut) return invalidMedia('The image is truncated.');
   if (structure.foreign) return invalidMedia('The file is not only an image; save it as a plain one.');
-  // Other animations than GIFs are no pictures to most services, and no decoder takes one picture out of them alike.
+  // Most services reject animations except GIF, and decoders differ in how they extract one image from them.
   if (structure.animated && type !== 'image/gif') return invalidMedia('The image is animated.');
   return size === undefined ? invalidMedia('The image is damaged.') : refusePixels(size, request);
 }

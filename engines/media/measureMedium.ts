@@ -1,4 +1,4 @@
-/** Measures a medium of a video order as what its field says that it is; a refusal names the field. */
+/** Measures a medium of a video order as the kind that its field requires. A refusal names the field. */
 import { stat } from 'node:fs/promises';
 import { fieldOf, kindOfRole, type MeasuredMedium, type MediaPlace } from '../../domain/generation/media.ts';
 import type { AudioLimits, DocumentLimits, MediaLimits } from '../../domain/generation/mediaLimits.ts';
@@ -12,21 +12,21 @@ import { invalidMedia, type MediaRefusal, refuseSize, tooLongRefusal } from './r
 
 export interface MediumRequest {
   path: string;
-  /** Of the kind that the place takes, e.g. `limitsOfRole(place.role)`; others are a mistake in the program. */
+  /** Limits for the kind of the place, such as `limitsOfRole(place.role)`. Others are a programming error. */
   limits: MediaLimits;
   signal?: AbortSignal | undefined;
 }
 
-/** Size and checksum are known to whoever took the file. */
+/** The caller already knows size and checksum. */
 type MediumFound = Omit<MeasuredMedium, 'sizeBytes' | 'sha256'>;
-/** `fields` as in the body of an error (API-8). */
+/** `fields` as in an error body (API-8). */
 type MediumRefusal = MediaRefusal & { fields: Record<string, string[]> };
 export type MediumOutcome = { ok: true; medium: MediumFound } | MediumRefusal;
 
 type MediumFacts = Omit<MediumFound, keyof MediaPlace | 'kind'>;
 type KindOutcome = { ok: true; found: MediumFacts } | MediaRefusal;
 
-/** Throws only when it was aborted, the tools themselves do not work, or the limits are of another kind. */
+/** Rejects only on abort, when the tools do not work, or when the limits are of another kind. */
 export async function measureMedium(
   tools: MediaTools,
   place: MediaPlace,
@@ -74,12 +74,12 @@ async function measureSound(tools: MediaTools, limits: AudioLimits, given: Mediu
   const outcome = await measureAudio(tools, { path, accepted, maxSeconds, ...(signal && { signal }) });
   if (!outcome.ok) return outcome;
   const { contentType, demuxer, decodedSeconds, lossy } = outcome.audio;
-  // Half a minute of MP3 decodes to a little more: what its encoder added does not make it too long.
+  // MP3 decodes to slightly more than its length. The encoder's padding must not make it too long.
   if (billableSeconds(decodedSeconds, lossy) > maxSeconds) return tooLongRefusal('The audio', maxSeconds);
   return { ok: true, found: { contentType, demuxer, seconds: decodedSeconds } };
 }
 
-/** What a document says is for the service that reads it: here only what it is. */
+/** Checks type and size only. The content is left to the service that reads it. */
 async function checkDocument({ maxBytes }: DocumentLimits, { path, signal }: MediumFile): Promise<KindOutcome> {
   const unfit = refuseSize('The document', (await stat(path)).size, maxBytes);
   if (unfit) return unfit;

@@ -1,13 +1,12 @@
 /**
- * Length is money: every picture and every sample of the first tracks is really decoded. Counting packets and decoding
- * only key pictures would be several times cheaper, but then a track whose other packets are empty, or change the size
- * of the picture, would be measured by what it claims. The full decode stays affordable: a header that tells too much
- * ends it before it began, it stops at the first picture past the longest length, and what is only for the eye is left
- * out.
+ * Length determines the price, so every picture and sample of the first tracks is decoded. Counting packets and decoding
+ * only key frames would be several times cheaper. But a track whose other packets are empty, or change the picture size,
+ * would then be measured by its claims. Three things keep a full decode affordable: a header with excessive values ends
+ * it early, it stops at the first picture past the maximum length, and purely visual filters are skipped.
  *
- * Only the file can say how long a picture is shown, so several readings are taken: the times of the decoded pictures,
- * the decoded sound, and the longest length that any header field tells. Where a header tells more than was decoded,
- * the larger counts (PARSE-3), because a provider may bill by it.
+ * Only the file tells how long a picture is shown, so several readings are taken: times of the decoded pictures, decoded
+ * sound, and the longest length in any header field. When a header claims more than was decoded, the larger value counts
+ * (PARSE-3), because a provider may bill by it.
  */
 import { stat } from 'node:fs/promises';
 import type { DecodedPictures } from './decodePictures.ts';
@@ -17,7 +16,7 @@ import type { MediaTools } from './mediaTools.ts';
 import { invalidMedia, type MediaRefusal, refuseSize, tooLongRefusal } from './refusal.ts';
 import type { VideoContainer, VideoStructure, VideoTrack } from './structure/videoStructure.ts';
 
-/** How a container is read. AVI and MPEG streams are not taken: they hide playlists, and no end of them is sure. */
+/** Decoding settings of a container. AVI and MPEG streams are refused: hidden playlists, no certain end. */
 interface VideoReading {
   demuxer: string;
   demuxerOptions: readonly string[];
@@ -47,43 +46,43 @@ export interface VideoRequest {
   maxBytes: number;
   minSeconds?: number | undefined;
   maxSeconds: number;
-  /** Width times height of a picture. */
+  /** Width times height. */
   maxPixels: number;
-  /** Left out: by the longest length. */
+  /** Default: derived from `maxSeconds`. */
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 interface MeasuredVideo {
   contentType: string;
-  /** ffmpeg's name of the demuxer that read it. */
+  /** Demuxer that read the file, as ffmpeg names it. */
   demuxer: string;
   /** As shown, after rotation. */
   width: number;
   height: number;
   seconds: number;
-  /** Decoded pictures, and these per decoded second. */
+  /** Number of decoded pictures, in total and per decoded second. */
   frames: number;
   framesPerSecond: number;
   hasAudio: boolean;
-  /** Decoded length of the sound; 0 without. */
+  /** Decoded length of the sound. 0 without sound. */
   audioSeconds: number;
 }
 
 export type VideoOutcome = { ok: true; video: MeasuredVideo } | MediaRefusal;
 
-/** What encoders of sound add at both ends is nobody's length, and clocks of two tracks never end together. */
+/** Sound encoders add padding at both ends, and two tracks never end at exactly the same time. */
 const TOLERATED_SECONDS = 0.15;
 const TOLERATED_SHARE = 0.02;
 const MAX_TOLERATED_SECONDS = 1;
-/** Cameras for slow motion record so many; more in a second are there to make a short video long. */
+/** Slow-motion cameras record this many. A higher rate would make a long video short. */
 const MAX_FRAMES_PER_SECOND = 240;
-/** One is a picture. */
+/** A single frame is an image. */
 const MIN_FRAMES = 2;
-/** A stream that was cut out of a longer one starts with a few undecodable packets. */
+/** An excerpt of a stream starts with a few undecodable packets. */
 const TOLERATED_FAILURES = 2;
 
-/** Throws only when it was aborted or the tools themselves do not work. */
+/** Rejects only on abort or when the tools do not work. */
 export async function measureVideo(tools: MediaTools, request: VideoRequest): Promise<VideoOutcome> {
   const { size } = await stat(request.path);
   const unfit = refuseSize('The video', size, request.maxBytes);
@@ -119,7 +118,7 @@ function decode(tools: MediaTools, request: VideoRequest, { container }: VideoSt
     ...{ decoders: VIDEO_DECODERS, maxPixels: request.maxPixels },
     maxPictures: request.maxSeconds * MAX_FRAMES_PER_SECOND,
     maxSeconds: request.maxSeconds + MAX_TOLERATED_SECONDS,
-    // Faster than it plays even where pictures are large; half as fast on a busy machine is still in time.
+    // Decoding is faster than real time even for large pictures. Half of real time is still in time.
     timeoutMs: request.timeoutMs ?? Math.min(600_000, 30_000 + request.maxSeconds * 2_000),
     signal: request.signal,
   });
@@ -158,7 +157,7 @@ function judge(decoded: DecodedPictures, structure: VideoStructure, request: Tra
   return { ok: true, video: { contentType, demuxer, ...shown, ...length, ...sound } };
 }
 
-/** The pictures' length, unless another reading tells notably more. */
+/** Length of the pictures, or the largest other reading if it is notably longer. */
 function secondsOf({ pictureSeconds, soundSeconds }: DecodedPictures, declaredSeconds: number): number {
   const larger = Math.max(soundSeconds, declaredSeconds);
   const share = Math.min(MAX_TOLERATED_SECONDS, pictureSeconds * TOLERATED_SHARE);
@@ -179,7 +178,7 @@ function tooManyFrames(): MediaRefusal {
 
 export interface VerifiedVideo {
   contentType: string;
-  /** Where the structure tells it; for show, never for a bill. */
+  /** Present when the structure contains it. For display, never for billing. */
   seconds?: number;
   /** As shown, after rotation. */
   width: number;
@@ -188,8 +187,8 @@ export interface VerifiedVideo {
 }
 
 /**
- * Whether what a provider delivered is a whole video, by signature and structure; two gigabytes cost a few thousand reads.
- * Undefined: not a video that a client could use.
+ * Checks by signature and structure that a provider delivered a whole video. Two gigabytes take a few thousand reads.
+ * Undefined when a client could not use it.
  */
 export async function verifyVideo(path: string, signal?: AbortSignal): Promise<VerifiedVideo | undefined> {
   const structure = await inspector.inspect('video', path);

@@ -1,13 +1,13 @@
 import type { Recogniser } from '../speech/runPocketsphinx.ts';
 
-/** Where the media programs are and where they may work. */
+/** Paths of the media programs and of their work folder. */
 export interface MediaTools {
   ffmpegPath: string;
   ffprobePath: string;
-  /** The speech synthesiser; absent where none is named. */
+  /** Speech synthesiser, if configured. */
   espeakPath?: string;
-  /** The speech recogniser; absent where none is named. */
+  /** Speech recogniser, if configured. */
   recogniser?: Recogniser;
-  /** Below it every run gets a private folder of its own. */
+  /** Parent of a private folder per run. */
   workFolder: string;
 }

@@ -1,18 +1,18 @@
-/** What ffmpeg tells on its standard output about itself with `-progress pipe:1`: lines of `name=value`, again and again. */
+/** Parses the output of ffmpeg's `-progress pipe:1`: repeated lines of `name=value`. */
 
 export interface Progress {
-  /** Pictures in its first video stream so far; 0 where it writes none. */
+  /** Pictures in the first output video stream so far. 0 without one. */
   frames: number;
-  /** Pictures that had no room at the output's frame rate, and so are not among these. */
+  /** Pictures dropped to keep the output's frame rate. Not included in `frames`. */
   droppedFrames: number;
 }
 
 const FIELDS: Record<string, keyof Progress> = { frame: 'frames', drop_frames: 'droppedFrames' };
 const LINE = /^(\w+)= *(\d+)$/;
-/** Longer than any line of it. */
+/** Longer than any expected line. */
 const MAX_LINE = 2_000;
 
-/** Answers each piece with the last account; of a finished run the last piece brings the whole. */
+/** Returns a function from each piece to the latest progress. The last piece gives the total. */
 export function readProgress(): (piece: Buffer) => Progress {
   const progress: Progress = { frames: 0, droppedFrames: 0 };
   let rest = '';

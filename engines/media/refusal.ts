@@ -1,9 +1,9 @@
-/** What is wrong with a medium that a client handed in, as a whole sentence. */
+/** Why a client's medium is refused, as a whole sentence. */
 export interface MediaRefusal {
   ok: false;
   code: 'invalid_media' | 'media_too_long' | 'payload_too_large';
   message: string;
-  /** It was decoded for as long as its kind may take. */
+  /** Decoding reached the time limit of its kind. */
   isTooComplex?: true;
 }
 
@@ -15,7 +15,7 @@ export function tooLongRefusal(what: string, maxSeconds: number): MediaRefusal {
   return { ok: false, code: 'media_too_long', message: `${what} is longer than ${maxSeconds} seconds.` };
 }
 
-/** Undefined: the file has a size that can be looked at. */
+/** Undefined when the size is acceptable. */
 export function refuseSize(what: string, sizeBytes: number, maxBytes: number): MediaRefusal | undefined {
   if (sizeBytes === 0) return invalidMedia(`${what} file is empty.`);
   if (sizeBytes <= maxBytes) return undefined;

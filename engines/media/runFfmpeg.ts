@@ -1,13 +1,13 @@
-/** One ffmpeg run under the limits of every media program. */
+/** Runs ffmpeg within the limits of all media programs. */
 import { type LimitedRun, type RunEnd, runLimited } from '../child/runLimited.ts';
 
 export interface FfmpegRun extends Omit<LimitedRun, 'title' | 'program'> {
   ffmpegPath: string;
-  /** What to read, convert and write; the options that every run has are added. */
+  /** Options for input, conversion and output. Common options are added. */
   arguments: readonly string[];
-  /** Largest piece of memory that it may ask for at once; enough for sound when left out. */
+  /** Largest single memory allocation. The default is enough for sound. */
   maxPieceBytes?: number;
-  /** A line of its log, of level info and above, as `[level] text` or `[part @ 0x…] [level] text`. */
+  /** Log line of level info and above, as `[level] text` or `[part @ 0x…] [level] text`. */
   onLog?: (line: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The sound of a video as a recording of its own: nothing is encoded anew, and nothing else of the file goes along. */
+/** Extracts the sound of a video without encoding it again. Nothing else of the file is copied. */
 import { ffmpeg } from './ffmpeg.ts';
 import { FORMAT_READINGS } from './formats.ts';
 import type { MeasuredAudio } from './measureAudio.ts';
@@ -8,15 +8,15 @@ const TIMEOUT_MS = 60_000;
 
 export interface SoundToTake {
   path: string;
-  /** What was measured at `path`. */
+  /** Measurement of `path`. */
   audio: Pick<MeasuredAudio, 'format'>;
-  /** A path where nothing is yet. */
+  /** Path of the new file. */
   to: string;
   maxBytes: number;
   signal: AbortSignal;
 }
 
-/** False: its container could not be written. */
+/** False when its container could not be written. */
 export async function takeSound(tools: MediaTools, sound: SoundToTake): Promise<boolean> {
   const { path, audio, to, maxBytes, signal } = sound;
   const { demuxer, demuxerOptions } = FORMAT_READINGS[audio.format];

@@ -1,4 +1,4 @@
-/** The text of a page's bytes: byte order mark, HTTP header, what the page says of itself, in this order (WHATWG). */
+/** Decodes a page by byte order mark, HTTP header, then the page's own declaration (order of WHATWG). */
 import { decodeWestern, markOf } from '../documents/decodeText.ts';
 
 export interface PageText {
@@ -14,7 +14,7 @@ export function decodePage(body: Uint8Array, contentType: string | undefined): P
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { text: decodeWestern(bytes), charset };
   }
-  // A mark is no part of the text; TextDecoder takes it away.
+  // The byte order mark is not part of the text. TextDecoder removes it.
   return { text: new TextDecoder(charset).decode(body), charset };
 }
 
@@ -22,7 +22,7 @@ function ofHeader(contentType: string | undefined): string | undefined {
   return known(/;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(contentType ?? '')?.[1]);
 }
 
-/** `<meta charset>`, `<meta http-equiv>` or an XML declaration, outside comments. */
+/** Charset from `<meta charset>`, `<meta http-equiv>` or an XML declaration, outside comments. */
 function declared(body: Uint8Array): string | undefined {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, PRESCAN_BYTES))
     .toString('latin1')
@@ -36,12 +36,12 @@ function declared(body: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** A declaration that could be read as ASCII is not in UTF-16, whatever it says. */
+/** A declaration that is readable as ASCII is not in UTF-16, whatever it says. */
 function asDeclared(charset: string): string {
   return charset.startsWith('utf-16') ? 'utf-8' : charset;
 }
 
-/** The encoding of a label; undefined for labels that name none. */
+/** Encoding of a label. Undefined for unknown labels. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
   if (label.toLowerCase() === 'x-user-defined') return 'windows-1252';

@@ -1,4 +1,4 @@
-/** Entry point of the child that turns pages into markdown: one at a time, by message. It ends with its parent. */
+/** Entry point of the child that converts pages to Markdown: one page per message. Exits with its parent. */
 import { denyNetwork } from '../child/denyNetwork.ts';
 import { type ConvertAnswer, convertPage, type PageBytes } from './convertPage.ts';
 
@@ -8,7 +8,7 @@ process.on('message', ({ file, ...page }: PageBytes & { file: number }) => {
   convertPage(page).then(
     (reply) => process.send?.({ file, reply } satisfies ConvertAnswer),
     (error: unknown) => {
-      // Only what kind of error: its words may be the page's.
+      // Reports the error's name only, because its message may quote the page.
       const failed = error instanceof Error ? error.name : 'unknown';
       process.send?.({ file, reply: { status: 'failed', failed } } satisfies ConvertAnswer);
     },

@@ -1,4 +1,4 @@
-/** What a page's bytes come to, by their type. Runs in a child only: parsers of strangers' bytes loop and swell. */
+/** Converts a page by its type. Runs in a child only, because parsers may loop or grow on untrusted bytes. */
 import type { ChildAnswer } from '../child/childPool.ts';
 import { decodePage } from './charset.ts';
 import { htmlToMarkdown } from './htmlToMarkdown.ts';
@@ -6,22 +6,22 @@ import { htmlToMarkdown } from './htmlToMarkdown.ts';
 export interface PageBytes {
   body: Uint8Array;
   contentType: string | undefined;
-  /** Where the page came from, after redirects. */
+  /** URL of the page after redirects. */
   url: string;
 }
 
 export type PageConversion =
   | { status: 'done'; markdown: string; title: string | undefined }
   | { status: 'empty' }
-  /** Not text, as far as its type or its bytes tell. */
+  /** Not text according to type or bytes. */
   | { status: 'unsupported'; type: string };
 
-/** What the child says of a page. */
+/** Answer of the child about a page. */
 export interface ConvertAnswer extends ChildAnswer {
   reply: PageConversion | { status: 'failed'; failed: string };
 }
 
-/** More is cut, and says so. */
+/** Longer text is cut, with a note. */
 const MAX_CHARACTERS = 2_000_000;
 
 type Kind = 'html' | 'plain' | { fence: string };
@@ -78,7 +78,7 @@ function looksLikeHtml(body: Uint8Array): boolean {
   return /^\s*<(?:!doctype|html|head|body|!--|[a-z])/i.test(Buffer.from(body.subarray(0, 512)).toString('latin1'));
 }
 
-/** Bytes that no text has, except in UTF-16, which says so by its mark. */
+/** Bytes that never occur in text, except in UTF-16 with its byte order mark. */
 function looksBinary(body: Uint8Array): boolean {
   const start = body.subarray(0, 1_024);
   const marked = (start[0] === 0xff && start[1] === 0xfe) || (start[0] === 0xfe && start[1] === 0xff);
@@ -93,7 +93,7 @@ function shortened(text: string): string {
   return `${kept}\n\n[Cut here: the page has ${text.length} characters.]`;
 }
 
-/** The fence is longer than any that the text contains. */
+/** Uses a fence that is longer than any in the text. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

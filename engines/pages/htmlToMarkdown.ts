@@ -1,6 +1,6 @@
 /**
- * The main content of a page as markdown: Defuddle finds it; where it loses most of the page's text, as it does with indexes
- * and tables of links, the whole page without its frame is turned over instead. Runs in a child only.
+ * Converts the main content of a page, as found by Defuddle, to Markdown. Where Defuddle loses most of the text
+ * (indexes, tables of links), the whole page without navigation is converted instead. Runs in a child only.
  */
 import { gfm } from '@joplin/turndown-plugin-gfm';
 import { Defuddle } from 'defuddle/node';
@@ -10,11 +10,11 @@ import { plainTables } from './plainTables.ts';
 
 export interface PageMarkdown {
   title: string | undefined;
-  /** Empty: the page says nothing. */
+  /** Empty when the page has no text. */
   markdown: string;
 }
 
-/** Below this share of the page's text the content counts as not found. */
+/** Below this share of the page's text, the extraction counts as failed. */
 const MIN_SHARE = 0.2;
 const FRAME = new Set(['nav', 'footer', 'aside', 'form']);
 
@@ -26,19 +26,19 @@ export async function htmlToMarkdown(html: string, url: string): Promise<PageMar
   const extracted = await extract(document, base);
   const kept = extracted === undefined ? 0 : lettersOf(extracted.markdown);
   if (extracted !== undefined && kept >= textLength * MIN_SHARE) return finish(extracted, url);
-  // Defuddle may have changed its document before it failed.
+  // Parses again, because Defuddle may have changed the document before it failed.
   const title = extracted?.title ?? titleOf(document);
   return finish({ title, markdown: turnOver(parsePage(html, url)) }, url);
 }
 
-/** Undefined where the library fails on the page. */
+/** Undefined when the library fails on the page. */
 async function extract(document: PageDocument, url: string): Promise<PageMarkdown | undefined> {
   const ownTitle = titleOf(document);
   try {
-    // Both are looked for by the library and not there in linkedom.
+    // The library requires both, but linkedom lacks them.
     document.styleSheets ??= [];
     if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: '' });
-    // Its scores take short blocks full of links for clutter: in manuals they are the signatures of what is described.
+    // Scoring would drop short blocks full of links. In manuals these are the signatures of documented functions.
     const options = {
       markdown: true,
       useAsync: false,
@@ -78,7 +78,7 @@ function finish({ title, markdown }: PageMarkdown, url: string): PageMarkdown {
   return { title, markdown: wholeFragments(headed(markdown, title), url) };
 }
 
-/** The page's title stands first, once: Defuddle takes the first heading away or makes it one of the second rank. */
+/** Puts the page's title first, once: Defuddle drops the first heading or turns it into a second-level one. */
 function headed(markdown: string, title: string | undefined): string {
   if (title === undefined || /^# /m.test(outsideFences(markdown))) return markdown;
   const first = /^## (.+)/.exec(markdown)?.[1]?.trim().toLowerCase();
@@ -86,7 +86,7 @@ function headed(markdown: string, title: string | undefined): string {
   return repeats ? markdown.slice(1) : `# ${title}\n\n${markdown}`;
 }
 
-/** A link within the page leads to the page from wherever the text is read. */
+/** Makes links within the page absolute, so that they work outside of it. */
 function wholeFragments(markdown: string, url: string): string {
   let fenced = false;
   const lines = markdown.split('\n').map((line) => {
@@ -102,7 +102,7 @@ function outsideFences(markdown: string): string {
 
 function lettersOf(markdown: string): number {
   const [first = '', ...afterLinks] = markdown.split('](');
-  // Addresses of links are no text of the page.
+  // Link addresses do not count as text.
   const texts = [first, ...afterLinks.map((text) => text.slice(text.indexOf(')') + 1))];
   return texts.reduce((sum, text) => sum + text.replace(/\s+/g, '').length, 0);
 }

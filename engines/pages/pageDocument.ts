@@ -1,7 +1,7 @@
-/** A page as a tree, whole and harmless, before anything is read from it. */
+/** Parses a page into a complete and harmless tree. */
 import { parseHTML } from 'linkedom';
 
-/** The little of the DOM that is used here; this program is not compiled with the types of browsers. */
+/** The part of the DOM that is used here. The program is compiled without browser types. */
 interface PageNode {
   nodeType: number;
   parentNode: PageNode | null;
@@ -35,19 +35,19 @@ export interface PageDocument extends PageElement {
 }
 
 const HEAD_ONLY = new Set(['head', 'title', 'meta', 'link', 'base', 'script', 'style', 'noscript']);
-/** What a link in the result may lead to; anything else is text from then on. */
+/** Schemes that links in the result may have. Other links become plain text. */
 const LINK_SCHEMES = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 const IMAGE_SCHEMES = new Set(['http:', 'https:']);
 
-/** Of more no markdown is made in the time that there is, and of deeper ones none at all: the libraries call themselves. */
+/** More tags would exceed the time limit, and deeper nesting the stack of the recursive libraries. */
 const MAX_TAGS = 200_000;
 const DEEPEST = 1_500;
 
-/** Throws RangeError for pages beyond reading. */
+/** Throws RangeError for pages with too many or too deeply nested tags. */
 export function parsePage(html: string, url: string): PageDocument {
   refuseTooManyTags(html);
   const whole = /<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`;
-  // linkedom's own types are those of browsers.
+  // linkedom's types require browser types.
   const document = parseHTML(whole).document as unknown as PageDocument;
   refuseTooDeep(document);
   completeBody(document);
@@ -61,7 +61,7 @@ export function parsePage(html: string, url: string): PageDocument {
 function refuseTooManyTags(html: string): void {
   let count = 0;
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) count += 1;
-  // Opening and closing ones.
+  // Counts opening and closing tags.
   if (count > 2 * MAX_TAGS) throw new RangeError('too many tags');
 }
 
@@ -85,7 +85,7 @@ function refuseTooDeep(document: PageDocument): void {
   }
 }
 
-/** The parser adds no tags that HTML lets authors leave out. */
+/** The parser does not add tags that HTML allows to omit. */
 function completeBody(document: PageDocument): void {
   if (document.querySelector('body') !== null) return;
   const body = document.createElement('body');
@@ -100,7 +100,7 @@ function* childrenOf(parent: PageNode): Generator<PageNode> {
   for (let child = parent.firstChild; child !== null; child = child.nextSibling) yield child;
 }
 
-/** What relative addresses of a page are relative to. */
+/** Base URL of relative addresses in the page. */
 export function baseOf(document: PageDocument, url: string): string {
   const declared = document.querySelector('base[href]')?.getAttribute('href');
   const base = declared ? absolute(declared, url) : undefined;
@@ -115,7 +115,7 @@ function absolute(address: string, base: string): URL | undefined {
   }
 }
 
-/** Every address becomes absolute, or goes. Fragments of the page itself stay short: footnotes are told by them. */
+/** Makes every address absolute or removes it. Fragments stay short, because footnotes are detected by them. */
 function neutraliseLinks(document: PageDocument, base: string): void {
   for (const link of document.querySelectorAll('a[href], area[href]')) {
     const href = (link.getAttribute('href') ?? '').trim();
@@ -134,7 +134,7 @@ function neutraliseLinks(document: PageDocument, base: string): void {
   }
 }
 
-/** Defuddle takes links out of headings that lead to the heading itself; where their text is the heading's, it stays. */
+/** Defuddle removes links to the heading itself. Keeps their text if it is the text of the heading. */
 function keepHeadingWords(document: PageDocument): void {
   for (const link of document.querySelectorAll('h1 a, h2 a, h3 a, h4 a, h5 a, h6 a')) {
     if (!link.getAttribute('href')?.startsWith('#')) continue;
@@ -144,7 +144,7 @@ function keepHeadingWords(document: PageDocument): void {
   }
 }
 
-/** Manuals made by AsciiDoc have their first section beside what is called the content: Defuddle would leave it there. */
+/** AsciiDoc manuals have their first section outside the content element, where Defuddle would ignore it. */
 function keepWordyHeader(document: PageDocument): void {
   const header = document.querySelector('#header');
   const content = document.querySelector('#header + #content');
@@ -155,7 +155,7 @@ function keepWordyHeader(document: PageDocument): void {
 
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'svg', 'iframe', 'object', 'select']);
 
-/** The visible text below an element without the parts that `skipped` names; walks, because pages nest deeper than calls do. */
+/** Length of the visible text without `skipped` elements. Iterative, because pages may nest deeper than the stack. */
 export function visibleLength(root: PageElement, skipped: ReadonlySet<string>): number {
   let length = 0;
   let node: PageNode | null = root;

@@ -1,8 +1,8 @@
-/** Markdown's tables have no cells over several columns or rows: empty cells take their places, so that columns stay columns. */
+/** Adds empty cells for spanned columns and rows, which Markdown tables lack, so that columns stay aligned. */
 import type { PageDocument, PageElement } from './pageDocument.ts';
 
 const MAX_SPAN = 50;
-/** For a whole page: a page of cells that each span a thousand columns must not become a million cells. */
+/** Limit per page: cells that each span a thousand columns must not become a million cells. */
 const MAX_ADDED_CELLS = 20_000;
 
 export function plainTables(document: PageDocument): void {
@@ -10,7 +10,7 @@ export function plainTables(document: PageDocument): void {
   for (const table of document.querySelectorAll('table')) {
     if (table.querySelector('[colspan], [rowspan]') !== null) spread(document, table, budget);
   }
-  // A heading in a cell would be a line of number signs.
+  // A heading in a cell would become a line of number signs.
   for (const heading of document.querySelectorAll('td h1, td h2, td h3, td h4, td h5, td h6')) {
     const strong = document.createElement('strong');
     while (heading.firstChild !== null) strong.appendChild(heading.firstChild);
@@ -19,7 +19,7 @@ export function plainTables(document: PageDocument): void {
 }
 
 function spread(document: PageDocument, table: PageElement, budget: { cells: number }): void {
-  /** By column: how many more rows the cell above still reaches into. */
+  /** Remaining rows that the cell above still spans, by column. */
   let reaching: number[] = [];
   for (const row of rowsOf(table)) {
     const places: (PageElement | undefined)[] = [];

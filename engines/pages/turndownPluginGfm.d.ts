@@ -1,4 +1,4 @@
-/** The little of the plugin's interface that is used; the package brings no types. */
+/** Types for the part of the plugin that is used. The package ships none. */
 declare module '@joplin/turndown-plugin-gfm' {
   import type TurndownService from 'turndown';
 

@@ -1,24 +1,24 @@
 /**
- * One run of the speech synthesiser espeak-ng under the limits of every media program. The text comes from a file, never as
- * an argument, and is no markup: the engine is not told to look for any (`-m`).
+ * Runs the speech synthesiser espeak-ng within the limits of all media programs. The text comes from a file, never from
+ * an argument. It is not interpreted as markup, because `-m` is not set.
  */
 import { type LimitedRun, type RunEnd, runLimited } from '../child/runLimited.ts';
 
 export interface Synthesis extends Pick<LimitedRun, 'timeoutMs' | 'maxFileBytes'> {
   espeakPath: string;
-  /** UTF-8. */
+  /** File in UTF-8. */
   textPath: string;
-  /** Where the speech goes: a mono 16-bit WAV of `SPEECH_RATE`. */
+  /** Output: a mono 16-bit WAV of `SPEECH_RATE`. */
   wavPath: string;
-  /** The engine's name of a language and a speaker, e.g. `en-us+f3`. */
+  /** Name of a language and a speaker in the engine, such as `en-us+f3`. */
   voice: string;
-  /** Words a minute, 80 to 450. */
+  /** Words per minute, 80 to 450. */
   rate: number;
-  /** 0 to 99; 50 is the speaker's own. */
+  /** 0 to 99. 50 is the speaker's natural pitch. */
   pitch: number;
 }
 
-/** Samples a second; the engine writes no other. */
+/** Samples per second. The engine writes no other rate. */
 export const SPEECH_RATE = 22_050;
 
 export function runEspeak(synthesis: Synthesis, signal?: AbortSignal): Promise<RunEnd> {

@@ -1,6 +1,6 @@
 /**
- * One run of the speech recogniser pocketsphinx under the limits of every media program. It knows English only, and only
- * what is said clearly: its model is of 2015 and small.
+ * Runs the speech recogniser pocketsphinx within the limits of all media programs. It recognises only clear English,
+ * because its model is small and from 2015.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -8,26 +8,26 @@ import { join } from 'node:path';
 import { type LimitedRun, type RunEnd, runLimited } from '../child/runLimited.ts';
 import { cutAtPauses, FRAMES_PER_SECOND, type LevelMeter, levelMeter } from './speechPieces.ts';
 
-/** Where the recogniser is. */
+/** Paths of the recogniser. */
 export interface Recogniser {
-  /** `pocketsphinx_batch`. */
+  /** Program `pocketsphinx_batch`. */
   path: string;
   /** Folder with `en-us/`, `en-us.lm.bin` and `cmudict-en-us.dict`. */
   model: string;
 }
 
-/** Samples a second that it hears: mono, 16 bits, little-endian. */
+/** Samples per second of its input: mono, 16 bits, little-endian. */
 export const HEARD_RATE = 16_000;
-/** Of the recording in the work folder. */
+/** Name of the recording in the work folder. */
 export const HEARD_FILE = 'heard.raw';
 
 export interface Recognition extends Pick<LimitedRun, 'timeoutMs'> {
   recogniser: Recogniser;
-  /** Private; holds `HEARD_FILE`, and gets some small files beside it. */
+  /** Private folder with `HEARD_FILE`. Small files are added. */
   workFolder: string;
 }
 
-/** In seconds from the start of the recording. */
+/** Times are in seconds from the start of the recording. */
 export interface HeardWord {
   word: string;
   start: number;
@@ -41,10 +41,10 @@ export interface RecognitionResult {
 
 const PIECES_FILE = 'pieces';
 const WORDS_FILE = 'words';
-/** A word takes a line of some 40 bytes and is rarely shorter than a tenth of a second. */
+/** A word is a line of about 40 bytes and rarely shorter than 0.1 s. */
 const MAX_WORDS_FILE_BYTES = 16 * 1024 * 1024;
 
-/** What every run is told of its model. Silence stays in: without it the times of the words would be too early. */
+/** Options for the model. Silence is kept, because otherwise the times of words would be too early. */
 export function modelArguments(model: string): string[] {
   return [
     ...['-hmm', join(model, 'en-us'), '-lm', join(model, 'en-us.lm.bin')],
@@ -53,7 +53,7 @@ export function modelArguments(model: string): string[] {
   ];
 }
 
-/** Throws when it could not be run at all. Of a recording without speech it hears no words. */
+/** Rejects when the program cannot run. Returns no words for a recording without speech. */
 export async function runPocketsphinx(recognition: Recognition, signal?: AbortSignal): Promise<RecognitionResult> {
   const { recogniser, workFolder, timeoutMs } = recognition;
   const pieces = cutAtPauses(await levelsOf(join(workFolder, HEARD_FILE), signal));
@@ -65,7 +65,7 @@ export async function runPocketsphinx(recognition: Recognition, signal?: AbortSi
     program: recogniser.path,
     arguments: [
       ...modelArguments(recogniser.model),
-      // The names in the rows are whole: nothing is to be added to them.
+      // The rows contain complete file names.
       ...['-cepdir', workFolder, '-cepext', '', '-ctl', join(workFolder, PIECES_FILE)],
       ...['-ctm', join(workFolder, WORDS_FILE)],
     ],
@@ -84,9 +84,9 @@ async function levelsOf(path: string, signal: AbortSignal | undefined): Promise<
   return meter.levels();
 }
 
-/** `piece channel start duration word confidence`; several ways to say a word are told apart by a number: `read(2)`. */
+/** `piece channel start duration word confidence`. A number distinguishes pronunciations: `read(2)`. */
 const WORD_LINE = /^(\d+) \S+ ([\d.]+) ([\d.]+) (\S+)/;
-/** Breath, noise, the ends of a sentence. */
+/** Breath, noise, and sentence boundaries. */
 const NO_WORD = /^(<.*>|\[.*\]|\+\+.*\+\+)$/;
 
 function heardWord(line: string, pieces: readonly { from: number }[]): HeardWord[] {

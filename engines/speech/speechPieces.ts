@@ -1,11 +1,11 @@
 /**
- * Where a recording of speech is cut, so that a long one is heard piece by piece: in pauses. Long silences are left out
- * altogether: hours without a word cost next to nothing.
+ * Cuts a recording of speech into pieces at pauses, for recognition piece by piece. Long silences are dropped, so that
+ * hours without a word cost next to nothing.
  */
 
 export const FRAMES_PER_SECOND = 100;
 
-/** In frames from the start of the recording; `to` is not part of it. */
+/** Positions in frames from the start of the recording. `to` is exclusive. */
 export interface SpeechPiece {
   from: number;
   to: number;
@@ -13,15 +13,15 @@ export interface SpeechPiece {
 
 export interface LevelMeter {
   take(piece: Buffer): void;
-  /** Of each whole frame, in dB below full scale: at most 0. */
+  /** Level of each whole frame in dB relative to full scale, at most 0. */
   levels(): Float32Array;
 }
 
-/** Silence without any noise. */
+/** Level of complete silence. */
 const MIN_DB = -100;
 const FULL_SCALE = 32_768;
 
-/** Of 16-bit mono samples, in pieces of any length. */
+/** Takes 16-bit mono samples in pieces of any length. */
 export function levelMeter(samplesPerFrame: number): LevelMeter {
   let rest: Buffer = Buffer.alloc(0);
   const done: Float32Array[] = [];
@@ -58,24 +58,24 @@ function levelOf(samples: Buffer): number {
   return Math.max(MIN_DB, 10 * Math.log10(sum / (samples.length / 2)));
 }
 
-/** What is never louder than this is no speech, however much louder it is than the rest. */
+/** A recording below this level has no speech, whatever its loudest parts. */
 const INAUDIBLE_DB = -65;
-/** What lies further below the loudest parts is taken for silence where there is hardly any noise. */
+/** With hardly any noise, levels this far below the loudest parts count as silence. */
 const SPEECH_RANGE_DB = 55;
-/** Between the noise and the loudest parts, from below: consonants are far quieter than vowels. */
+/** Position of the threshold between noise and loudest parts. Low, because consonants are far quieter than vowels. */
 const THRESHOLD = 0.25;
-/** A pause between sentences; shorter ones are parts of words as well. */
+/** Minimum pause between sentences. Words contain shorter ones. */
 const PAUSE = 0.3 * FRAMES_PER_SECOND;
 const LONG_SILENCE = 2 * FRAMES_PER_SECOND;
-/** Kept before and after speech. */
+/** Silence kept before and after speech. */
 const MARGIN = 0.3 * FRAMES_PER_SECOND;
-/** The recogniser adapts to a voice within a piece: longer ones are heard better, and need more memory. */
+/** The recogniser adapts to a voice within a piece. Longer pieces are recognised better but need more memory. */
 const MIN_PIECE_LENGTH = 15 * FRAMES_PER_SECOND;
 const MAX_PIECE_LENGTH = 35 * FRAMES_PER_SECOND;
 /** Shorter than any word. */
 const MIN_SOUND = 0.05 * FRAMES_PER_SECOND;
 
-/** In order, none overlapping; none at all where nothing is loud enough to be heard. */
+/** Pieces in order, without overlaps. Empty when nothing is audible. */
 export function cutAtPauses(levels: Float32Array): SpeechPiece[] {
   const threshold = thresholdOf(levels);
   if (threshold === undefined) return [];
@@ -88,7 +88,7 @@ export function cutAtPauses(levels: Float32Array): SpeechPiece[] {
 function thresholdOf(levels: Float32Array): number | undefined {
   const sorted = levels.slice().sort();
   const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? MIN_DB;
-  // A few words in hours of silence are loud enough too.
+  // Also finds a few words in hours of silence.
   const loudest = Math.max(at(0.95), at(0.9999) - 20);
   if (loudest < INAUDIBLE_DB) return undefined;
   const quiet = Math.max(Math.min(at(0.1), loudest - 20), loudest - SPEECH_RANGE_DB);
@@ -107,7 +107,7 @@ function quietRuns(levels: Float32Array, threshold: number): SpeechPiece[] {
   return runs;
 }
 
-/** What lies between long silences, with a margin of them. */
+/** Stretches between long silences, with a margin. */
 function between(silences: readonly SpeechPiece[], length: number): SpeechPiece[] {
   const bounds = [{ from: 0, to: 0 }, ...silences, { from: length, to: length }];
   return bounds.slice(1).flatMap((next, index) => {
@@ -128,7 +128,7 @@ function cutStretch(stretch: SpeechPiece, pauses: readonly SpeechPiece[]): Speec
   return [...pieces, { from, to: stretch.to }];
 }
 
-/** The middle of the longest pause in reach; where nobody pauses, at the longest. */
+/** Middle of the longest pause in range. Without a pause, the end of the range. */
 function bestCut(from: number, pauses: readonly SpeechPiece[]): number {
   const within = pauses
     .map((pause) => ({ middle: Math.floor((pause.from + pause.to) / 2), length: pause.to - pause.from }))

@@ -1,17 +1,17 @@
 /**
- * Our own count of tokens, for services that do not tell theirs. The vocabulary takes some 30 MB and a tenth of a second,
- * so it is loaded when it is first needed: most processes never do.
+ * Counts tokens for services that do not report them. The vocabulary takes about 30 MB and 0.1 s, so it is loaded on
+ * first use: most processes never need it.
  */
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 
-/** Letters without a space cost as the square of their number: 16,000 took two seconds of the loop (bench `stalls`). */
+/** Time is quadratic in letters without a space: 16,000 took 2 s of the event loop (bench `stalls`). */
 const PIECE_LENGTH = 1_024;
 const UNBROKEN_LENGTH = 256;
 
 type Encoding = typeof import('gpt-tokenizer/encoding/o200k_base');
 let loading: Promise<Encoding> | undefined;
 
-/** `most`: beyond it nobody needs to know how many there are, and the count ends. */
+/** Stops counting above `most`. */
 export async function countTokens(text: string, most = Number.POSITIVE_INFINITY): Promise<number> {
   if (text === '') return 0;
   loading ??= import('gpt-tokenizer/encoding/o200k_base');
@@ -20,7 +20,7 @@ export async function countTokens(text: string, most = Number.POSITIVE_INFINITY)
   const endTurn = createTurnLimit();
   for (let at = 0; at < text.length && tokens <= most; ) {
     const end = endOfPiece(text, at);
-    // What looks like a control token in a text is text.
+    // Treats text that looks like a control token as text.
     tokens += count(text.slice(at, end), { allowedSpecial: new Set(), disallowedSpecial: new Set() });
     at = end;
     const next = endTurn();
@@ -29,11 +29,11 @@ export async function countTokens(text: string, most = Number.POSITIVE_INFINITY)
   return tokens;
 }
 
-/** Before a space, which begins a token: so cut, a text has as many of them as in one piece. */
+/** Cuts before a space, which begins a token, so that the count equals that of the uncut text. */
 function endOfPiece(text: string, at: number): number {
   const space = text.slice(at + 1, at + PIECE_LENGTH).lastIndexOf(' ');
   if (space >= 0) return at + 1 + space;
   const end = at + UNBROKEN_LENGTH;
-  // Not within a character of two halves.
+  // Does not split a surrogate pair.
   return /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end + 1 : end;
 }

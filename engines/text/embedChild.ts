@@ -1,4 +1,4 @@
-/** Entry point of the child that embeds texts: one batch at a time, by message. It ends with its parent. */
+/** Entry point of the child that embeds texts: one batch per message. Exits with its parent. */
 import { embedText } from '../../domain/text/lexicalEmbedding.ts';
 import { denyNetwork } from '../child/denyNetwork.ts';
 import type { EmbedAnswer, EmbedQuestion } from './lexicalEmbedder.ts';

@@ -1,11 +1,11 @@
-/** Estimates the tokens of long texts in turns: 35 MB take a tenth of a second of the event loop (bench `stalls`). */
+/** Estimates tokens of long texts in short turns: 35 MB at once take 0.1 s of the event loop (bench `stalls`). */
 import { estimateTokens, TokenEstimate } from '../../domain/text/promptSize.ts';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 
-/** Less than a millisecond of work. */
+/** Takes less than a millisecond. */
 const STEP_LETTERS = 128 * 1024;
 
-/** Sum of what `estimateTokens` says of each text; at once where it takes less than one step. */
+/** Sum of `estimateTokens` over the texts. Synchronous below one step of work. */
 export function estimateTexts(texts: readonly string[]): number | Promise<number> {
   let letters = 0;
   for (const text of texts) letters += text.length;

@@ -1,6 +1,6 @@
 /**
- * Embeds texts in a child process. A large request goes there in batches, in turn with those of other accounts, and no
- * account has more than one of its requests at work.
+ * Embeds texts in a child process. Batches of a large request alternate with those of other accounts. Each account has
+ * at most one request in progress.
  */
 
 import { createSemaphore, type Semaphore } from '../../infra/semaphore.ts';
@@ -18,17 +18,17 @@ export interface EmbedAnswer extends ChildAnswer {
 }
 
 interface EmbedOrder extends EmbedQuestion {
-  /** Whose turn it is. */
+  /** Account for the fair order of turns. */
   account: string;
 }
 
 export interface LexicalEmbedder {
-  /** Throws FareboxError `unavailable` where too many wait, and the signal's reason when it is aborted. */
+  /** Rejects with FareboxError `unavailable` when too many wait, and with the signal's reason on abort. */
   embed(order: EmbedOrder, signal: AbortSignal): Promise<Float32Array[]>;
   close(): void;
 }
 
-/** A batch ends with the input that passes one of these: some milliseconds of work. */
+/** A batch ends with the input that exceeds one of these, after some milliseconds of work. */
 const BATCH_LETTERS = 64 * 1024;
 const BATCH_NUMBERS = 64 * 1024;
 const BATCH_LIMIT_MS = 20_000;
@@ -51,7 +51,7 @@ export function createLexicalEmbedder(childPath = shippedChild('engines/text/emb
     const vectors: Float32Array[] = [];
     for (const batch of batchesOf(order)) {
       signal.throwIfAborted();
-      // Without the signal: the child would be killed, and a batch is over sooner than a new one has started.
+      // Not aborted, because that would kill the child, and a batch ends before a new child has started.
       const answer = await pool.ask(batch);
       if (!answer) throw new TooManyWait('the child did not answer in time');
       vectors.push(...answer.vectors);

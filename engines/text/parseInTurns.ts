@@ -1,6 +1,6 @@
 /**
- * Parses a large JSON body as JSON.parse does, in short turns (bench `stalls`): at once, 35 MB of texts take up to a tenth of
- * a second of the event loop, and as much again for the memory that they need.
+ * Parses a large JSON body like JSON.parse, in short turns (bench `stalls`). Parsing 35 MB of texts at once blocks the
+ * event loop up to 0.1 s, and as long again for its memory.
  */
 import { isUtf8 } from 'node:buffer';
 import { JsonBytes } from '../../domain/json/jsonBytes.ts';
@@ -8,13 +8,13 @@ import { NO_LIMITS } from '../../domain/json/jsonLimits.ts';
 import { BACKSLASH, BEGIN, END, JsonReader, MORE, OPEN_BRACKET, QUOTE, VALUE } from '../../domain/json/jsonReader.ts';
 import { createTurnLimit } from '../../infra/turnLimit.ts';
 
-/** Well below a millisecond of work. */
+/** Takes well below a millisecond. */
 const STEP_BYTES = 64 * 1024;
-/** Bodies of clients have a much lower limit before this. */
+/** Client bodies have a much lower limit before this. */
 const LIMITS = { ...NO_LIMITS, depth: 5_000 };
 const LETTER_U = 0x75;
 
-/** Throws SyntaxError for what is no UTF-8, JsonProblem for what is no JSON or nested too deeply. */
+/** Rejects with SyntaxError for invalid UTF-8, with JsonProblem for invalid or too deeply nested JSON. */
 export async function parseInTurns(bytes: Buffer): Promise<unknown> {
   if (!isUtf8(bytes)) throw new SyntaxError('the text is not in UTF-8');
   const endTurn = createTurnLimit();
@@ -26,10 +26,10 @@ export async function parseInTurns(bytes: Buffer): Promise<unknown> {
   }
 }
 
-/** Arrays and objects that are open. */
+/** An open array or object. */
 interface Branch {
   value: unknown[] | Record<string, unknown>;
-  /** Name of the member that follows. */
+  /** Name of the next member. */
   name: string;
 }
 
@@ -43,7 +43,7 @@ class JsonValues {
     this.#bytes = bytes;
   }
 
-  /** Yields between two pieces. */
+  /** Yields between pieces. */
   *parse(): Generator<void, unknown> {
     const reader = this.#reader;
     const bytes = this.#bytes;
@@ -62,7 +62,7 @@ class JsonValues {
     return this.#root;
   }
 
-  /** Whether the step is done: false for a text, which is a name or a value. */
+  /** Returns false for a text, which the caller handles as a name or a value. */
   #take(step: number): boolean {
     const reader = this.#reader;
     if (step === BEGIN) this.#open.push({ value: reader.first === OPEN_BRACKET ? [] : {}, name: '' });
@@ -72,7 +72,7 @@ class JsonValues {
     return true;
   }
 
-  /** A number, true, false or null. */
+  /** Number, true, false or null. */
   #plainValue(): unknown {
     const { start, end } = this.#reader;
     return JSON.parse(this.#bytes.toString('latin1', start, end));
@@ -94,7 +94,7 @@ class JsonValues {
     return this.#reader.isEscaped() ? (JSON.parse(`"${text}"`) as string) : text;
   }
 
-  /** In pieces, which end neither within a character nor within an escape. */
+  /** Decodes in pieces that never split a character or an escape. */
   *#longText(): Generator<void, string> {
     const bytes = this.#bytes;
     const end = this.#reader.end - 1;

@@ -1,15 +1,15 @@
-/** How the number of a cell is meant: workbooks keep days as numbers, and only the format tells. */
+/** Formats numbers of cells. Workbooks store dates as numbers, and only the cell format tells them apart. */
 import { walkPart } from '../markup.ts';
 import type { Archive } from '../zip.ts';
 
 export interface CellFormats {
-  /** `style` is the cell's number of its format; the value as it would be read. */
+  /** Returns the value as a reader would see it. `style` is the index of the cell's format. */
   show(value: string, style: number): string;
 }
 
 type Meaning = 'number' | 'percent' | 'date' | 'time' | 'moment' | 'duration';
 
-/** Formats that every program knows by number and no workbook defines. */
+/** Built-in formats, which workbooks refer to by number without defining them. */
 const BUILT_IN: Record<number, Meaning> = {
   9: 'percent',
   10: 'percent',
@@ -36,7 +36,7 @@ const BUILT_IN: Record<number, Meaning> = {
 };
 
 const DAY_MS = 86_400_000;
-/** Excel's day 1 is 1 January 1900, and it has a 29 February in that year. */
+/** Excel's day 1 is 1 January 1900. Its calendar wrongly has a 29 February 1900. */
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 const FALSE_LEAP_DAY = 60;
@@ -75,13 +75,13 @@ async function readMeanings(archive: Archive, part: string): Promise<Meaning[]> 
   return meanings;
 }
 
-/** Spreadsheet programs take no longer ones. */
+/** Spreadsheet programs accept no longer format codes. */
 const MAX_CODE_LETTERS = 255;
 
 function meaningOf(code: string | undefined): Meaning | undefined {
   if (code === undefined || code.length > MAX_CODE_LETTERS) return undefined;
   if (/\[(h+|m+|s+)\]/i.test(code)) return 'duration';
-  // Words in quotes, escaped signs, colours, countries and conditions are not of the number.
+  // Removes quoted texts, escaped characters, colours, countries and conditions, which do not affect the type.
   const bare = code.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/g, '').toLowerCase();
   const first = bare.split(';')[0] ?? '';
   if (first.includes('general')) return 'number';
@@ -107,7 +107,7 @@ function write(number: number, meaning: Meaning, counts1904: boolean): string {
   return meaning === 'date' || time === '00:00:00' ? day : `${day} ${time}`;
 }
 
-/** 15 digits are what Excel keeps: 0.1 + 0.2 is 0.3 there. */
+/** Excel keeps 15 digits: 0.1 + 0.2 is 0.3 there. */
 export function plainNumber(number: number): string {
   return String(Number(number.toPrecision(15)));
 }

@@ -1,4 +1,4 @@
-/** The numbers that a chart shows, as its document keeps them: a row for each category. */
+/** Reads the numbers that a document stores for a chart: a row for each category. */
 import { type MarkupHandler, walkPart } from '../markup.ts';
 import { markdownTable } from '../table.ts';
 import type { Archive } from '../zip.ts';
@@ -10,7 +10,7 @@ interface Series {
   values: string[];
 }
 
-/** Series of a scatter have an x and a y. */
+/** Series of a scatter chart have x and y values instead of categories and values. */
 const PARTS: Record<string, keyof Series> = {
   tx: 'name',
   cat: 'categories',
@@ -19,7 +19,7 @@ const PARTS: Record<string, keyof Series> = {
   yVal: 'values',
 };
 
-/** The title, if any, and the table. */
+/** Returns the title, if any, and the table. */
 export async function readChart(archive: Archive, part: string): Promise<string[]> {
   const walk = new ChartWalk();
   await walkPart(archive, part, walk);

@@ -1,4 +1,4 @@
-/** Word documents: headings, paragraphs, lists with their numbers, tables, notes, headers and footers. */
+/** Reads Word documents: headings, paragraphs, numbered lists, tables, notes, headers and footers. */
 import type { DocumentText } from '../document.ts';
 import { joinLines } from '../joinLines.ts';
 import { type Attributes, attributeOf, type MarkupHandler, walkPart } from '../markup.ts';
@@ -43,7 +43,7 @@ interface WordContext {
   styleOf(id: string): ParagraphStyle;
   lists: WordLists;
   sink: TextSink;
-  /** Numbers of notes in the order in which the text names them. */
+  /** Number of each note, in the order of the references in the text. */
   notes: Map<string, number>;
 }
 
@@ -66,8 +66,8 @@ interface Table {
 }
 
 /**
- * What is deleted, moved away or only kept for older programs is not the document's text; neither are the properties that
- * something had before a change.
+ * Elements that are not part of the current text: deleted or moved text, fallbacks for older programs, and properties
+ * from before a change.
  */
 const SKIPPED = /^(Fallback|del|moveFrom|instrText|delText|[a-z]+PrChange|separator|continuationSeparator)$/;
 
@@ -80,7 +80,7 @@ class WordWalk implements MarkupHandler {
   #inText = false;
   #checked = false;
   #afterListItem = false;
-  /** The number of a note, to stand before its first paragraph. */
+  /** Mark of a note, written before its first paragraph. */
   #note = '';
 
   constructor(context: WordContext) {
@@ -130,7 +130,7 @@ class WordWalk implements MarkupHandler {
 
   #openInRun(name: string, attributes: Attributes): void {
     if (name === 'checkBox') this.#checked = false;
-    // What was ticked comes after what was ticked at first.
+    // The current state comes after the default state.
     else if (name === 'checked' || name === 'default') this.#checked = isOn(attributes);
     else if (name.endsWith('Reference')) this.#write(this.#noteMark(name.slice(0, -'Reference'.length), attributes));
     else this.#write(SIGNS[name] ?? '');

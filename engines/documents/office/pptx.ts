@@ -1,4 +1,4 @@
-/** Presentations: slide by slide in their order, with tables, the numbers of charts, and the speaker's notes. */
+/** Reads presentations slide by slide, with tables, numbers of charts, and speaker notes. */
 import type { DocumentText } from '../document.ts';
 import { type Attributes, attributeOf, type MarkupHandler, relationOf, walkPart } from '../markup.ts';
 import { markdownTable } from '../table.ts';
@@ -43,7 +43,7 @@ async function readShapes(archive: Archive, part: string): Promise<string[]> {
   return walk.blocks();
 }
 
-/** What stands on every slide, or on none. */
+/** Placeholders for slide numbers, dates, headers, footers and slide images. */
 const FURNITURE = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const TITLES = new Set(['title', 'ctrTitle']);
 
@@ -61,7 +61,7 @@ class ShapeWalk implements MarkupHandler {
   #inText = false;
   #skipped = 0;
 
-  /** The title is what a slide is about, wherever it was drawn. */
+  /** Titles come first, wherever they are drawn. */
   blocks(): string[] {
     return [...this.#titles, ...this.#blocks];
   }
@@ -104,7 +104,7 @@ class ShapeWalk implements MarkupHandler {
   #endParagraph(): void {
     const paragraph = this.#paragraph;
     this.#paragraph = undefined;
-    // A vertical tab is a line break within a title.
+    // A vertical tab is a line break in a title.
     const text = paragraph?.text.replaceAll('\v', '\n').trim() ?? '';
     if (paragraph === undefined || text === '') return;
     const isTitle = TITLES.has(this.#shape.placeholder ?? '');

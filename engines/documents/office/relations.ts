@@ -1,17 +1,17 @@
-/** How the parts of an Office document name each other. */
+/** Reads how the parts of an Office document refer to each other. */
 import { posix } from 'node:path';
 import { type Attributes, walkPart } from '../markup.ts';
 import type { Archive } from '../zip.ts';
 
 export interface Relation {
   id: string;
-  /** The last word of the type: transitional and strict documents differ before it. */
+  /** Last segment of the type URI. Transitional and strict documents differ before it. */
   type: string;
-  /** Path of the part in the archive. */
+  /** Path of the target part in the archive. */
   target: string;
 }
 
-/** Of a part, or of the whole archive. What lies outside of it is left out: nothing is fetched. */
+/** Relations of a part, or of the whole archive. External targets are omitted: nothing is fetched. */
 export async function relationsOf(archive: Archive, part = ''): Promise<Relation[]> {
   const folder = posix.dirname(part);
   const relations: Relation[] = [];
@@ -38,11 +38,11 @@ export type OfficeKind = 'docx' | 'pptx' | 'xlsx';
 
 export interface OfficeDocument {
   kind: OfficeKind | undefined;
-  /** Path of the main part. */
+  /** Path of the main part in the archive. */
   main: string;
 }
 
-/** Undefined: the archive is no Office document. */
+/** Undefined when the archive is not an Office document. */
 export async function officeDocument(archive: Archive): Promise<OfficeDocument | undefined> {
   const main = targetOf(await relationsOf(archive), 'officeDocument');
   if (main === undefined) return undefined;

@@ -1,11 +1,11 @@
-/** Counts the numbered paragraphs of a Word document, as Word does: the numbers are not in its text. */
+/** Counts numbered paragraphs as Word does, because their numbers are not in the text. */
 import { type Attributes, attributeOf, walkPart } from '../markup.ts';
 import type { Archive } from '../zip.ts';
 
 export interface WordLists {
-  /** What stands before the next paragraph of this list, such as `-` or `2.1.`; undefined when it is no list. */
+  /** Label of the next paragraph of this list, such as `-` or `2.1.`. Undefined when it has none. */
   label(list: string, level: number): string | undefined;
-  /** The level of the list that a style has by being named there. */
+  /** Level of the list that names this style. */
   levelOfStyle(list: string, style: string): number | undefined;
 }
 
@@ -18,7 +18,7 @@ interface ListLevel {
 
 interface WordList {
   abstract: string;
-  /** What it says differently from the others of its kind. */
+  /** Levels that the list overrides. */
   levels: Map<number, ListLevel>;
   starts: Map<number, number>;
 }
@@ -91,7 +91,7 @@ async function readDefinitions(archive: Archive, part: string, definitions: Defi
       level.style = value;
     },
     num(attributes) {
-      // Levels that a list defines for itself must not change those of the others.
+      // A list's own levels must not change those of other lists.
       levels = new Map();
       list = { abstract: '', levels, starts: new Map() };
       definitions.lists.set(attributeOf(attributes, 'numId') ?? '', list);
@@ -139,7 +139,7 @@ function numeral(format: string, count: number): string {
   return String(count);
 }
 
-/** a to z, then aa, bb: as Word counts. */
+/** Counts as Word does: a to z, then aa, bb. */
 function letters(count: number): string {
   const letter = String.fromCharCode(97 + ((Math.max(count, 1) - 1) % 26));
   return letter.repeat(Math.min(10, Math.ceil(Math.max(count, 1) / 26)));

@@ -1,9 +1,9 @@
-/** What the styles of a Word document say of a paragraph: whether it is a heading, and whether it is numbered. */
+/** Resolves the styles of a Word document: heading level and list of a paragraph. */
 import { attributeOf, walkPart } from '../markup.ts';
 import type { Archive } from '../zip.ts';
 
 export interface ParagraphStyle {
-  /** 1 to 9; 0 is no heading. */
+  /** 1 to 9. 0 means no heading. */
   heading: number;
   list: string | undefined;
   level: number | undefined;
@@ -17,7 +17,7 @@ interface StyleEntry {
   level?: number;
 }
 
-/** A circle of styles ends here. */
+/** Ends cyclic chains of styles. */
 const MAX_CHAIN = 20;
 
 export async function readWordStyles(

@@ -1,4 +1,4 @@
-/** Workbooks: sheet by sheet, a line for each row that says something, cells apart by tabs. */
+/** Reads workbooks sheet by sheet: a line for each row with content, cells separated by tabs. */
 import type { DocumentText } from '../document.ts';
 import { joinLines } from '../joinLines.ts';
 import { type Attributes, type MarkupHandler, relationOf, walkPart } from '../markup.ts';
@@ -47,7 +47,7 @@ async function readWorkbook(archive: Archive, main: string) {
   return { sheets, counts1904 };
 }
 
-/** The texts of all cells, each kept once. How a word is pronounced is not part of it. */
+/** Reads the shared texts of cells, without phonetic hints. */
 async function readStrings(archive: Archive, part: string | undefined): Promise<string[]> {
   const strings: string[] = [];
   if (part === undefined) return strings;
@@ -87,14 +87,14 @@ interface Cell {
 }
 
 const MAX_COLUMNS = 16_384;
-/** A gap of more empty cells than this is one. */
+/** Maximum number of tabs for a gap of empty cells. */
 const MAX_GAP = 64;
 
 class SheetWalk implements MarkupHandler {
   rows = 0;
   readonly #context: SheetContext;
   #row = '';
-  /** Of the last cell that was written. */
+  /** Column of the last written cell. */
   #column = -1;
   #cell: Cell | undefined;
   #target: 'value' | 'formula' | undefined;
@@ -149,7 +149,7 @@ class SheetWalk implements MarkupHandler {
   }
 
   #show({ type, style, value, formula }: Cell): string {
-    // A formula that no program has computed yet.
+    // The formula has no computed value yet.
     if (value === '') return formula === '' ? '' : `=${formula}`;
     if (type === 's') return this.#context.strings[Number(value)] ?? '';
     if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
@@ -157,7 +157,7 @@ class SheetWalk implements MarkupHandler {
   }
 }
 
-/** 0 for A1. */
+/** Index of the column: 0 for A1. */
 function columnOf(reference: string): number {
   let column = 0;
   for (const letter of reference.toUpperCase()) {

@@ -1,12 +1,12 @@
 /**
- * Which pictures are taken, and how each is decoded: one demuxer, one decoder. All are what every ffmpeg of these years
- * decodes; BMP and TIFF no service takes, and HEIC, which is tiled, only the newest can put together.
+ * Accepted image types and their decoding settings: one demuxer, one type of decoder. Every ffmpeg of recent years
+ * decodes these. No service accepts BMP and TIFF. Only the newest ffmpeg can assemble the tiles of HEIC.
  */
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];
 
 export interface ImageReading {
-  /** For people. */
+  /** Name in error messages. */
   name: string;
   demuxer: string;
   decoders: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * How large a picture says that it is, from the few fields of its header that tell: nothing is unpacked here, so a picture
- * that would unpack to gigabytes costs what any other does.
+ * Reads the size of an image from its header fields. Nothing is decoded, so an image that would unpack to gigabytes
+ * costs no more than any other.
  */
 
 export interface ImageSize {
@@ -8,7 +8,7 @@ export interface ImageSize {
   height: number;
 }
 
-/** Undefined: the header is damaged, or tells nothing. */
+/** Undefined when the header is damaged or has no size. */
 export function imageSize(bytes: Buffer, mediaType: string): ImageSize | undefined {
   const size = READERS[mediaType]?.(bytes);
   return size && size.width > 0 && size.height > 0 ? size : undefined;
@@ -32,7 +32,7 @@ function ofPng(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
-/** Every segment has a length of its own; the frame's header stands before the picture begins. */
+/** Each segment has its own length. The frame header comes before the image data. */
 function ofJpeg(bytes: Buffer): ImageSize | undefined {
   let at = 2;
   for (let segment = 0; segment < MAX_SEGMENTS && at + 9 <= bytes.length; segment += 1) {
@@ -49,7 +49,7 @@ function ofJpeg(bytes: Buffer): ImageSize | undefined {
 const MAX_SEGMENTS = 10_000;
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
-/** Tables, which are numbered among the frames. */
+/** Markers of tables in the number range of frames. */
 const NO_FRAMES = new Set([0xc4, 0xc8, 0xcc]);
 
 function isFrame(marker: number): boolean {
@@ -72,7 +72,7 @@ function ofWebp(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/** A picture of tiles has a box per size; the largest is the whole. */
+/** A tiled image has one box per size. The largest is that of the whole image. */
 function ofHeif(bytes: Buffer): ImageSize | undefined {
   const head = bytes.subarray(0, HEIF_HEAD_BYTES);
   let largest: ImageSize | undefined;
@@ -83,5 +83,5 @@ function ofHeif(bytes: Buffer): ImageSize | undefined {
   return largest;
 }
 
-/** The boxes about a picture stand before its bytes. */
+/** Metadata boxes come before the image data. */
 const HEIF_HEAD_BYTES = 256 * 1024;

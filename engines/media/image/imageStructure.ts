@@ -1,15 +1,15 @@
 import { childrenOf, descendant, topBoxes } from '../structure/boxes.ts';
 import { orientationOf } from './exif.ts';
 
-/** Result of a walk over the chunks, segments or boxes of a picture; nothing is unpacked. */
+/** Result of a walk over the chunks, segments or boxes of an image. Nothing is decoded. */
 export interface ImageStructure {
-  /** It ends before it should. */
+  /** The file ends too early. */
   cut: boolean;
-  /** Something else follows the picture, or it is made to keep a decoder busy. */
+  /** Other data follows the image, or the file is built to keep a decoder busy. */
   foreign: boolean;
-  /** Exif's orientation, 1 to 8: from 5 on, width and height change places. */
+  /** Exif orientation, 1 to 8. From 5 on, width and height are swapped. */
   orientation: number;
-  /** More than one picture. */
+  /** More than one frame. */
   animated: boolean;
 }
 
@@ -17,20 +17,20 @@ export const UPRIGHT: ImageStructure = { cut: false, foreign: false, orientation
 export const CUT: ImageStructure = { ...UPRIGHT, cut: true };
 export const FOREIGN: ImageStructure = { ...UPRIGHT, foreign: true };
 
-/** Of chunks, segments and blocks: no picture that somebody took or drew comes near it. */
+/** Maximum number of chunks, segments and blocks. No genuine image comes near it. */
 export const MAX_PARTS = 1_000_000;
 
-/** Bytes after the end that are taken for padding of a careless writer. */
+/** Bytes after the end that count as padding by a careless writer. */
 const MAX_STRAY_BYTES = 512;
 const OTHER_FILES = /<|PK|%PDF|#!|#EXT/;
 
-/** Whether what stands after a picture's end makes it two files in one. */
+/** Whether the bytes after the end of an image make it two files in one. */
 export function isForeignTail(file: Buffer, end: number): boolean {
   const tail = file.subarray(end);
   return tail.length > MAX_STRAY_BYTES || OTHER_FILES.test(tail.toString('latin1'));
 }
 
-/** Walks the boxes of an AVIF; a picture is turned by a property of its own, which decoders leave to whoever shows it. */
+/** Walks the boxes of an AVIF. Rotation is a property that decoders leave to the viewer. */
 export function walkAvif(file: Buffer): ImageStructure {
   const { boxes, cut, foreign } = topBoxes({
     size: file.length,
@@ -46,10 +46,10 @@ export function walkAvif(file: Buffer): ImageStructure {
 }
 
 const PNG_SIGNATURE_BYTES = 8;
-/** Length, name and checksum. */
+/** Bytes of length, name and checksum. */
 const PNG_CHUNK_FRAME_BYTES = 12;
 
-/** Walks the chunks of a PNG to the last one. */
+/** Walks the chunks of a PNG up to the last one. */
 export function walkPng(file: Buffer): ImageStructure {
   const found = { ...UPRIGHT };
   let at = PNG_SIGNATURE_BYTES;
@@ -68,7 +68,7 @@ export function walkPng(file: Buffer): ImageStructure {
 
 const WEBP_HEAD_BYTES = 12;
 
-/** Walks the chunks that the RIFF head of a WebP announces. */
+/** Walks the chunks within the RIFF size of a WebP. */
 export function walkWebp(file: Buffer): ImageStructure {
   const found = { ...UPRIGHT };
   const end = 8 + file.readUInt32LE(4);

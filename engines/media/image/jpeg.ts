@@ -4,13 +4,13 @@ import { CUT, FOREIGN, type ImageStructure, isForeignTail, MAX_PARTS, UPRIGHT } 
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
 const APP1 = 0xe1;
-/** Each scan goes over the whole picture once more: progressive encoders use ten. */
+/** Each scan covers the whole image again. Progressive encoders use ten. */
 const MAX_SCANS = 100;
 
-/** How many previews may follow the picture. */
+/** Maximum number of previews after the image. */
 const MAX_PREVIEWS = 8;
 
-/** Walks the segments and scans to the end of the picture; phones let previews follow it, which are pictures too. */
+/** Walks segments and scans to the end of the image. Phones append previews, which are images too. */
 export function walkJpeg(file: Buffer): ImageStructure {
   const first = pictureAt(file, 0);
   let end = first.end;
@@ -25,7 +25,7 @@ export function walkJpeg(file: Buffer): ImageStructure {
 }
 
 interface JpegPicture {
-  /** Undefined: it has none that could be found. */
+  /** Undefined when no end was found. */
   end?: number;
   cut: boolean;
   orientation: number;
@@ -50,7 +50,7 @@ function pictureAt(file: Buffer, start: number): JpegPicture {
   return { cut: false, orientation };
 }
 
-/** Any number of FF may stand before a marker. */
+/** Any number of FF bytes may precede a marker. */
 function afterFill(file: Buffer, start: number): number {
   let at = start;
   while (file[at] === 0xff && file[at + 1] === 0xff) at += 1;
@@ -61,12 +61,12 @@ function segmentEnd(file: Buffer, at: number): number {
   return at + 4 > file.length ? Number.POSITIVE_INFINITY : at + 2 + file.readUInt16BE(at + 2);
 }
 
-/** Undefined: it is another kind of note. */
+/** Undefined for other metadata. */
 function exifOf(body: Buffer): number | undefined {
   return body.toString('latin1', 0, 4) === 'Exif' ? orientationOf(body) : undefined;
 }
 
-/** To the next marker: within a scan, FF is followed by 0 or by a restart marker. */
+/** Position of the next marker. Within a scan, FF is followed by 0 or a restart marker. */
 function afterScan(file: Buffer, start: number): number {
   for (let at = file.indexOf(0xff, start); at >= 0; at = file.indexOf(0xff, at + 1)) {
     const next = file[at + 1] ?? 0;

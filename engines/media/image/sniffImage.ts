@@ -1,4 +1,4 @@
-/** Which kind of picture bytes begin like: a signature and no more; nothing is parsed here. */
+/** Detects an image type by its signature only. Nothing is parsed. */
 
 const BRANDS: Readonly<Record<string, string>> = {
   avif: 'image/avif',
@@ -20,7 +20,7 @@ export function sniffImage(bytes: Buffer): string | undefined {
   return words(4, 8) === 'ftyp' ? BRANDS[words(8, 12)] : undefined;
 }
 
-/** The first bytes, as Latin-1. */
+/** Signatures as Latin-1. */
 const STARTS: readonly (readonly [string, string])[] = [
   ...(['II*\0', 'MM\0*', 'II+\0', 'MM\0+'] as const).map((start) => [start, 'TIFF'] as const),
   ['BM', 'BMP'],
@@ -33,20 +33,19 @@ const STARTS: readonly (readonly [string, string])[] = [
   ['\0\0\0\x0cjP  ', 'JPEG 2000'],
 ];
 const NAMES: Readonly<Record<string, string>> = { 'image/heic': 'HEIC', 'image/heif': 'HEIF' };
-/** A drawing may begin with a mark of its encoding, a declaration, comments and white space. */
+/** A byte order mark, a declaration, comments and white space may precede the SVG element. */
 const SVG = /^.{0,3}?\s*<(.*<)?svg[\s>]/is;
 const HEAD_BYTES = 4096;
-/** A text may begin with these two letters, but has no zeros where a bitmap has them. */
+/** Text may begin with "BM" too, but lacks the zeros that a bitmap has here. */
 const BITMAP_RESERVED_AT = 6;
 
 /**
- * Name of a kind that is often taken for one that we take, so that the refusal can say it. Undefined: the file begins like no
- * other kind of picture either.
+ * Name of a known image type that is not accepted, for the refusal. Undefined when the file begins like no known image.
  */
 export function otherFormat(file: Buffer): string | undefined {
   const head = file.toString('latin1', 0, HEAD_BYTES);
   const name = STARTS.find(([start]) => head.startsWith(start))?.[1] ?? NAMES[sniffImage(file) ?? ''];
   if (name === 'BMP' && !head.startsWith('\0\0\0\0', BITMAP_RESERVED_AT)) return undefined;
-  // UTF-16 has zeros between its letters.
+  // Removes the zeros between UTF-16 letters.
   return name ?? (SVG.test(head.replaceAll('\0', '')) ? 'SVG' : undefined);
 }

@@ -1,10 +1,10 @@
-/** The boxes of MP4, MOV and AVIF (ISO/IEC 14496-12), in a file or in a piece of one. */
+/** Reads boxes of MP4, MOV and AVIF (ISO/IEC 14496-12), from a file or a piece of it. */
 import type { FileWindow } from './fileWindow.ts';
 
 export interface Box {
   type: string;
   bodyStart: number;
-  /** Where the box says that it ends, be that inside the file or not. */
+  /** Declared end of the box, which may be beyond the file. */
   end: number;
 }
 
@@ -16,12 +16,12 @@ export interface TopBoxes {
 
 const BOX_TYPE = /^[\x20-\x7e\xa9]{4}$/;
 const HEAD_BYTES = 16;
-/** A live recording of hours has a pair of boxes per second. */
+/** Live recordings of hours have a pair of boxes per second. */
 const MAX_TOP_BOXES = 100_000;
-/** Of one box; the tables with a row per sample are boxes without children. */
+/** Maximum children of one box. Tables with a row per sample have no child boxes. */
 const MAX_CHILDREN = 10_000;
 
-/** All boxes of the outermost level, which must fill the file. */
+/** All top-level boxes. Together they must fill the file. */
 export function topBoxes(file: FileWindow): TopBoxes {
   const boxes: Box[] = [];
   for (let at = 0; at < file.size; ) {
@@ -35,7 +35,7 @@ export function topBoxes(file: FileWindow): TopBoxes {
   return { boxes, cut: false, foreign: false };
 }
 
-/** The bodies of the boxes in a box's body, by type; one that reaches beyond it ends the list. */
+/** Types and bodies of the child boxes. A child beyond the end of the parent ends the list. */
 export function childrenOf(body: Buffer): { type: string; body: Buffer }[] {
   const children: { type: string; body: Buffer }[] = [];
   for (let at = 0; at < body.length && children.length < MAX_CHILDREN; ) {
@@ -51,21 +51,21 @@ export function child(body: Buffer, type: string): Buffer | undefined {
   return childrenOf(body).find((each) => each.type === type)?.body;
 }
 
-/** Follows one type after the other inward. */
+/** Follows a path of types inward. */
 export function descendant(body: Buffer, types: readonly string[]): Buffer | undefined {
   let found: Buffer | undefined = body;
   for (const type of types) found = found && child(found, type);
   return found;
 }
 
-/** `at` in the bytes, `start` in the file, `end` of what surrounds it. Undefined: there is no box. */
+/** `at` is an offset in the bytes, `start` in the file, `end` the end of the parent. Undefined without a valid box. */
 function boxAt(bytes: Buffer, place: { at: number; start: number; end: number }): Box | undefined {
   const { at, start, end } = place;
   if (at + 8 > bytes.length) return undefined;
   const type = bytes.toString('latin1', at + 4, at + 8);
   if (!BOX_TYPE.test(type)) return undefined;
   const size = bytes.readUInt32BE(at);
-  // Zero: it goes on to the end of what surrounds it.
+  // Zero: the box extends to the end of its parent.
   if (size === 0) return { type, bodyStart: start + 8, end };
   if (size !== 1) return size < 8 ? undefined : { type, bodyStart: start + 8, end: start + size };
   if (at + HEAD_BYTES > bytes.length) return undefined;

@@ -1,15 +1,15 @@
-/** Reads a file of any size by small pieces, so that walking over two gigabytes costs a few thousand reads and no memory. */
+/** Reads a file of any size in small pieces: two gigabytes take a few thousand reads and hardly any memory. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 export interface FileWindow {
   size: number;
-  /** Shorter where the file ends. Throws RangeError for more than `MAX_PIECE_BYTES`. Valid until the next call. */
+  /** Shorter at the end of the file. Throws RangeError above `MAX_PIECE_BYTES`. Valid until the next call. */
   bytes(at: number, length: number): Buffer;
 }
 
-/** No table of a video of half an hour comes near it. */
+/** Far above any table of a video of half an hour. */
 export const MAX_PIECE_BYTES = 32 * 1024 * 1024;
-/** Between two heads that are looked at usually stand tens of kilobytes: more would be read in vain. */
+/** Box headers are usually tens of kilobytes apart, so a larger window would be wasted. */
 const WINDOW_BYTES = 16 * 1024;
 
 export function withFileWindow<T>(path: string, read: (file: FileWindow) => T): T {

@@ -1,11 +1,11 @@
-/** How long the fragments of an MP4 file say that they last: live recorders and streaming services write no other length. */
+/** Declared lengths of MP4 fragments. Live recorders and streaming services write no other length. */
 import { type Box, child, childrenOf } from './boxes.ts';
 import type { FileWindow } from './fileWindow.ts';
 
-/** A fragment's index has a few bytes per sample, of a few seconds. */
+/** The index of a fragment has a few bytes per sample, for a few seconds. */
 const MAX_FRAGMENT_INDEX_BYTES = 1024 * 1024;
 
-/** Seconds by track. `scales`: ticks per second by track number. */
+/** Seconds per track. `scales` maps track numbers to ticks per second. */
 export function fragmentSeconds(
   file: FileWindow,
   boxes: readonly Box[],

@@ -1,4 +1,4 @@
-/** Walks a WebM or Matroska file (RFC 9559): its elements down to the blocks, its tracks, and where it ends. */
+/** Walks a WebM or Matroska file (RFC 9559): its elements down to blocks, its tracks and its end. */
 import type { FileWindow } from './fileWindow.ts';
 import type { VideoStructure, VideoTrack } from './videoStructure.ts';
 
@@ -23,20 +23,20 @@ const ID = {
   block: 0xa1,
 } as const;
 
-/** Walked into; live recorders leave segments and clusters without a size. */
+/** Elements whose children are read. Live recorders write segments and clusters without a size. */
 const OPENED = new Set<number>([
   ...[ID.ebml, ID.segment, ID.info, ID.tracks, ID.trackEntry, ID.video, ID.cluster, ID.blockGroup],
 ]);
 const MAY_BE_OPEN = new Set<number>([ID.segment, ID.cluster]);
-/** What may stand beside them: SeekHead, Cues, Attachments, Chapters, Tags, Void, CRC-32, and the rest of a cluster. */
+/** Also valid at this level: SeekHead, Cues, Attachments, Chapters, Tags, Void, CRC-32, other cluster elements. */
 const LEVEL_ONE = new Set<number>([
   ...[ID.ebml, ID.segment, ID.info, ID.tracks, ID.cluster, ID.timestamp, ID.simpleBlock, ID.blockGroup],
   ...[0x114d9b74, 0x1c53bb6b, 0x1941a469, 0x1043a770, 0x1254c367, 0xec, 0xbf, 0xa7, 0xab, 0x5854, 0xaf],
 ]);
-/** Hours at sixty pictures a second. */
+/** Hours at 60 pictures per second. */
 const MAX_ELEMENTS = 2_000_000;
 const MAX_TRACKS = 64;
-/** The longest head of an element, and of what is read of its body. */
+/** Maximum length of an element's header, and of the part of its body that is read. */
 const HEAD_BYTES = 12;
 const FIELD_BYTES = 64;
 
@@ -72,7 +72,7 @@ function trackOf({ codec, width, height }: SegmentState['tracks'][number]): Vide
 }
 
 function walkElements(file: FileWindow, walk: SegmentState): 'cut' | 'foreign' | undefined {
-  /** Until where elements are fields of an opened one, whose names are not all known. */
+  /** Up to here elements are fields of an opened element, where unknown ids are allowed. */
   let fieldsEnd = 0;
   let position = 0;
   for (let count = 0; position < file.size; count += 1) {
@@ -106,7 +106,7 @@ function note(walk: SegmentState, id: number, body: () => Buffer): void {
   }
 }
 
-/** After the track's number, signed, from the cluster's time. */
+/** Signed offset after the track number, relative to the cluster's time. */
 function blockTicks(block: Buffer): number {
   const at = Math.clz32(block[0] ?? 0) - 23;
   return at + 2 <= block.length ? block.readInt16BE(at) : 0;
@@ -123,7 +123,7 @@ function floating(body: Buffer): number {
 interface Element {
   id: number;
   start: number;
-  /** Undefined: its size is left open. */
+  /** Undefined when the size is open. */
   end: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Walks an MP4 or MOV file: its boxes, its tracks, and whether the samples that its index names are there. */
+/** Walks an MP4 or MOV file: its boxes, its tracks, and whether all samples in the index are present. */
 import { type Box, child, childrenOf, descendant, topBoxes } from './boxes.ts';
 import { type FileWindow, MAX_PIECE_BYTES } from './fileWindow.ts';
 import { fragmentSeconds } from './fragments.ts';
@@ -10,7 +10,7 @@ export function walkMovie(file: FileWindow, container: 'mp4' | 'mov'): VideoStru
   const { boxes, cut, foreign } = topBoxes(file);
   const none: VideoStructure = { container, cut, foreign, videoTracks: [], audioTracks: 0 };
   const moov = boxes.find(({ type }) => type === 'moov');
-  // Writers put the index last: without one, the end is missing.
+  // Writers put the index last, so a missing index means a truncated file.
   if (moov === undefined) return { ...none, cut: true };
   if (cut || foreign) return none;
   if (moov.end - moov.bodyStart > MAX_PIECE_BYTES) return { ...none, foreign: true };
@@ -32,7 +32,7 @@ function contentsOf(movie: Movie, tracks: readonly { body: Buffer }[]) {
   const there = movie.boxes.reduce((sum, box) => sum + (box.type === 'mdat' ? box.end - box.bodyStart : 0), 0);
   const declared = declaredSeconds(movie, tracks);
   return {
-    // An mdat box without a size goes on to wherever the file was cut.
+    // An mdat box without a size extends to the end of a truncated file.
     cut: named > there,
     videoTracks: kinds.filter(({ kind }) => kind === 'vide').map(({ body }) => videoTrack(body)),
     audioTracks: kinds.filter(({ kind }) => kind === 'soun').length,
@@ -44,7 +44,7 @@ function handlerOf(track: Buffer): string | undefined {
   return descendant(track, ['mdia', 'hdlr'])?.toString('latin1', 8, 12);
 }
 
-/** Of all samples that the track's table names. */
+/** Total size of all samples in the track's table. */
 function sampleBytes(track: Buffer): number {
   const sizes = descendant(track, ['mdia', 'minf', 'stbl', 'stsz']);
   if (sizes === undefined || sizes.length < 12) return 0;
@@ -56,7 +56,7 @@ function sampleBytes(track: Buffer): number {
   return sum;
 }
 
-/** The sample entry has the stored size; the header's matrix tells how it is turned. */
+/** The sample entry has the stored size, the matrix in the header has the rotation. */
 function videoTrack(track: Buffer): VideoTrack {
   const entry = descendant(track, ['mdia', 'minf', 'stbl', 'stsd'])?.subarray(8);
   const told = entry !== undefined && entry.length >= 36;
@@ -68,7 +68,7 @@ function videoTrack(track: Buffer): VideoTrack {
   };
 }
 
-/** The matrix is a, b, u, c, d, …: turned by a quarter when a and d are nothing and b and c are not. */
+/** The matrix is a, b, u, c, d, …. A quarter turn has a and d at zero, b and c not. */
 function isQuarterTurned(header: Buffer | undefined): boolean {
   const matrixAt = header?.[0] === 1 ? 52 : 40;
   if (header === undefined || header.length < matrixAt + 20) return false;
@@ -76,7 +76,7 @@ function isQuarterTurned(header: Buffer | undefined): boolean {
   return a === 0 && d === 0 && b !== 0 && c !== 0;
 }
 
-/** Of all the fields that tell a length, the longest: whoever plays or bills by one of them must not be told less by us. */
+/** Longest length in any field, because a player or provider may use any of them. */
 function declaredSeconds(movie: Movie, tracks: readonly { body: Buffer }[]): number {
   const whole = lengthOf(child(movie.index, 'mvhd'));
   const told = [whole?.seconds ?? 0];
@@ -88,7 +88,7 @@ function declaredSeconds(movie: Movie, tracks: readonly { body: Buffer }[]): num
   return Math.max(...told.filter(Number.isFinite));
 }
 
-/** Ticks per second by track number. */
+/** Ticks per second, by track number. */
 function scalesOf(index: Buffer): Map<number, number> {
   const scales = new Map<number, number>();
   for (const { type, body } of childrenOf(index)) {
@@ -101,7 +101,7 @@ function scalesOf(index: Buffer): Map<number, number> {
   return scales;
 }
 
-/** Of `mvhd` and `mdhd`, which are alike up to here. All ones: not known. */
+/** Reads `mvhd` or `mdhd`, which are equal up to here. All ones mean an unknown length. */
 function lengthOf(header: Buffer | undefined): { scale: number; seconds: number } | undefined {
   const long = header?.[0] === 1;
   const scaleAt = long ? 20 : 12;
@@ -112,7 +112,7 @@ function lengthOf(header: Buffer | undefined): { scale: number; seconds: number 
   return { scale, seconds: unknown || scale === 0 ? 0 : ticks / scale };
 }
 
-/** A list of edits may show one piece many times. */
+/** An edit list may show the same piece many times. */
 function editSeconds(list: Buffer | undefined, scale: number): number {
   if (list === undefined || list.length < 8 || scale === 0) return 0;
   const row = list[0] === 1 ? 20 : 12;

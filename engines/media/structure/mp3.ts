@@ -12,7 +12,7 @@ const HZ = [44_100, 48_000, 32_000];
 interface Frame {
   bytes: number;
   seconds: number;
-  /** Where a Xing header would stand, from the start of the frame. */
+  /** Offset of a possible Xing header from the start of the frame. */
   tagOffset: number;
 }
 
@@ -25,8 +25,8 @@ interface FrameTotals {
 }
 
 /**
- * Walks the frames. Cut: the last frame is incomplete, or the Xing header counts more bytes and more frames than there are;
- * one of the two alone is a wrong header.
+ * Walks the frames. The file is cut when its last frame is incomplete, or when the Xing header counts more bytes and
+ * more frames than present. Only one of the two means a wrong header.
  */
 export function walkMp3(file: Buffer): Structure {
   const start = afterId3(file, 0);
@@ -58,7 +58,7 @@ function walkFrames(file: Buffer, start: number): FrameTotals {
   return walk;
 }
 
-/** Past a tag, or to the next place where two frames follow one another. */
+/** Position after a tag, or of the next two consecutive frames. */
 function afterOther(file: Buffer, position: number): number {
   const tagEnd = afterId3(file, position);
   if (tagEnd > position) return tagEnd;
@@ -70,7 +70,7 @@ function afterOther(file: Buffer, position: number): number {
   return file.length;
 }
 
-/** Tags that end a file: what follows them is not audio. */
+/** Tags at the end of a file. No audio follows them. */
 function isTag(file: Buffer, position: number): boolean {
   return /^(TAG|APETAGEX|LYRICSBEGIN|ID3)/.test(file.toString('latin1', position, position + 11));
 }

@@ -1,14 +1,14 @@
-/** Result of a walk over a container's own units (pages, boxes, chunks, frames), for the file as a whole. */
+/** Result of a walk over all units of a container: pages, boxes, chunks or frames. */
 export interface Structure {
-  /** It ends inside a unit whose size it announced: a part of the recording is missing. */
+  /** The file ends inside a unit of known size, so a part of the recording is missing. */
   cut: boolean;
-  /** A length field contradicts the rest of the file: read to the end, whatever it says. */
+  /** A length field contradicts the rest of the file and is ignored: the file is read to its end. */
   falseLength?: boolean;
-  /** Mostly something else, or a chain of unlike codecs that no decoder reads to its end. */
+  /** Mostly other data, or a chain of different codecs that no decoder reads to its end. */
   foreign?: boolean;
-  /** What the units add up to, where they tell it; for show, never for a bill. */
+  /** Total length of the units, if they contain it. For display, never for billing. */
   seconds?: number;
-  /** How many of each kind an MP4 has; of a WAV only that there are none. */
+  /** Number of tracks by kind, for MP4. For WAV only present when there are none. */
   tracks?: { audio: number; video: number };
 }
 
@@ -27,7 +27,7 @@ export function walkAdts(file: Buffer): Structure {
   return WHOLE;
 }
 
-/** The 13 bits across bytes 3 to 5. */
+/** 13 bits within bytes 3 to 5. */
 function frameBytes(file: Buffer, position: number): number {
   return (file.readUIntBE(position + 3, 3) >>> 5) & 0x1fff;
 }
@@ -49,7 +49,7 @@ export function walkAiff(file: Buffer): Structure {
 
 const FLAC_STREAM_INFO_END = 42;
 
-/** A frame of FLAC does not announce its size: a cut one is the decoder's to report. The length is what the first block says. */
+/** FLAC frames have no size, so the decoder detects truncation. The length comes from the first block. */
 export function walkFlac(file: Buffer): Structure {
   if (file.length < FLAC_STREAM_INFO_END || file.toString('latin1', 0, 4) !== 'fLaC') return WHOLE;
   const rate = file.readUIntBE(18, 3) >>> 4;
@@ -73,7 +73,7 @@ export function walkMp4(file: Buffer): Structure {
   return WHOLE;
 }
 
-/** Zero: the box goes on to the end of the file. */
+/** Zero means that the box extends to the end of the file. */
 function boxSize(file: Buffer, position: number): number {
   const size = file.readUInt32BE(position);
   if (size !== 1) return size;
@@ -84,7 +84,7 @@ const OGG_CAPTURE = Buffer.from('OggS');
 const OGG_HEADER_BYTES = 27;
 const FIRST_PAGE_FLAG = 0x02;
 
-/** Walks the pages of an Ogg file, also those of chained streams, which must all be of one codec. */
+/** Walks the pages of an Ogg file, including chained streams, which must share one codec. */
 export function walkOgg(file: Buffer): Structure {
   const codecs = new Set<string>();
   let position = 0;
@@ -111,15 +111,15 @@ function pageAt(file: Buffer, start: number): { bodyStart: number; end: number; 
   return end > file.length ? undefined : { bodyStart, end, first: (file.readUInt8(start + 5) & FIRST_PAGE_FLAG) !== 0 };
 }
 
-/** The first packet of every Ogg codec starts with its name; seven bytes tell them all apart. */
+/** The first packet of every Ogg codec starts with its name. Seven bytes are enough to distinguish them. */
 function codecOf(packet: Buffer): string {
   return packet.toString('latin1', 0, 7);
 }
 
-/** Segment and cluster hold the recording; all other elements are stepped over. */
+/** Segments and clusters contain the recording. All other elements are skipped. */
 const EBML_PARENTS = [0x18538067, 0x1f43b675];
 
-/** Walks the EBML elements of a WebM, into segments and clusters, which live recorders leave without a size. */
+/** Walks the EBML elements of a WebM, into segments and clusters. Live recorders write these without a size. */
 export function walkWebm(file: Buffer): Structure {
   let position = 0;
   while (position < file.length) {

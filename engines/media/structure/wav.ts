@@ -1,9 +1,9 @@
 import { type Structure, WHOLE } from './structure.ts';
 
 const CHUNK_ID = /^[\x20-\x7e]{4}$/;
-/** Writers that cannot seek back leave such sizes, or zero. */
+/** Writers that cannot seek back leave sizes from this value on, or zero. */
 const PLACEHOLDER_FROM = 0x4000_0000;
-/** Bytes after the last chunk that are taken for padding of a careless writer. */
+/** Bytes after the last chunk that count as padding by a careless writer. */
 const MAX_STRAY_BYTES = 512;
 
 const CUT_OFF: Structure = { cut: true };
@@ -11,8 +11,8 @@ const FALSE_LENGTH: Structure = { cut: false, falseLength: true };
 const WITHOUT_AUDIO: Structure = { cut: false, tracks: { audio: 0, video: 0 } };
 
 /**
- * Walks the chunks. A file whose RIFF and data sizes agree on more than is there was cut; one whose data size fits nothing
- * around it tells a wrong length, and everything after its head is audio to a reader that ignores lengths.
+ * Walks the chunks. The file is cut when RIFF size and data size agree on more bytes than present. A data size that
+ * contradicts the rest is a false length: a reader that ignores lengths takes all later bytes as audio.
  */
 export function walkWav(file: Buffer): Structure {
   let position = 12;
