@@ -1,6 +1,6 @@
 /**
- * The chain of `npm start -- --with-demo-chain`: anvil with a test dollar, a facilitator, and a wallet that has some. Its
- * state lies in the data folder, so that what the ledger says was paid is still paid after the next start.
+ * Chain of `npm start -- --with-demo-chain`: anvil with a test dollar, a facilitator and a funded wallet. Its state is
+ * in the data folder, so that payments in the ledger still exist on the chain after a restart.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
@@ -19,13 +19,13 @@ import type { FacilitatorSettings } from './facilitatorMain.ts';
 import { TEST_USD } from './testUsd.ts';
 import { untilMined } from './untilMined.ts';
 
-/** That of Base Sepolia, whose place the chain takes. */
+/** Chain id of Base Sepolia, which the demo chain replaces. */
 const DEMO_CHAIN_ID = 84532;
 export const DEMO_NETWORK = `eip155:${DEMO_CHAIN_ID}`;
-/** Its name where chain nodes are named. */
+/** Name in the list of RPC networks. */
 export const DEMO_RPC_NETWORK = 'base-sepolia';
 
-/** What others need to use it; stands in dev.json. The private key is of a wallet that has play money on this chain only. */
+/** Access to the chain, as in dev.json. The private key is of a wallet with play money on this chain only. */
 export interface DemoChain {
   rpcUrl: string;
   chainId: number;
@@ -38,14 +38,14 @@ export interface DemoChain {
 
 export interface DemoChainOptions {
   program: FoundProgram;
-  /** The data folder. */
+  /** Path of the data folder. */
   folder: string;
   supervision: SuperviseOptions;
 }
 
-/** A wallet with less is filled up to it at each start: a thousand dollars. */
+/** The demo wallet is topped up to a thousand dollars at each start. */
 const PURSE = 1_000_000_000n;
-/** A transaction has its block at once; this only lets the chain's clock go on. Each block is kept. */
+/** Transactions are mined at once. Empty blocks only advance the chain's clock, and each one is stored. */
 const BLOCK_SECONDS = 60;
 
 export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
@@ -73,31 +73,31 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
   };
 }
 
-/** A chain that crashed before its first state was written begins anew, without the token. */
+/** A chain that crashed before its first saved state starts empty, without the token. */
 function withRestart(supervision: SuperviseOptions, furnish: () => Promise<unknown>): SuperviseOptions {
   return {
     ...supervision,
     onRestart(event) {
-      // What fails now is done by the next start.
+      // A failure is repaired at the next start.
       furnish().catch(() => undefined);
       supervision.onRestart?.(event);
     },
   };
 }
 
-/** The token, and money of it in the purse: each only as far as it is missing. */
+/** Deploys the token and funds the wallet, as far as missing. */
 async function furnishChain(client: ChainClient, { bank, payer }: DemoWallets): Promise<Address> {
   const asset = await deployOnce(client, bank.address);
   await fillPurse(client, asset, payer.address);
   return asset;
 }
 
-/** Written where FAREBOX_DEMO_CHAIN will name it: in the form of the configuration file. */
+/** Writes a configuration file for FAREBOX_DEMO_CHAIN. */
 export function writeDemoConfiguration(folder: string, chain: DemoChain): string {
   const { network, asset, payTo, rpcUrl, facilitatorUrl } = chain;
   const file = path.join(folder, 'chain', 'configuration.json');
   const nobodyElse = { allowPrivateNetwork: true };
-  // Nobody reorganises this chain, and its next block may take a minute.
+  // This chain has no reorganisations, and its next block may take a minute.
   const payment = { network, asset, payTo, rpcUrl, facilitatorUrl, confirmations: 0, ...nobodyElse };
   writeJson(file, {
     x402: { networks: [payment] },
@@ -106,7 +106,7 @@ export function writeDemoConfiguration(folder: string, chain: DemoChain): string
   return file;
 }
 
-/** A file that a crash left half-written is put aside: the chain would not start with it. */
+/** Renames a state file that a crash left incomplete, because the chain would not start with it. */
 function readableState(folder: string): string {
   const file = path.join(folder, 'state.json');
   if (!existsSync(file)) return file;
@@ -118,7 +118,7 @@ function readableState(folder: string): string {
   return file;
 }
 
-/** The first contract of a new chain always has the same address. */
+/** The first contract of a new chain always has this address. */
 async function deployOnce(client: ChainClient, bank: Address): Promise<Address> {
   const address = getContractAddress({ from: bank, nonce: 0n });
   if ((await client.getCode({ address })) !== undefined) return address;

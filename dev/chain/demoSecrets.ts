@@ -1,4 +1,4 @@
-/** The wallets of the demonstration's chain: made once per data folder, so that nobody else knows their keys. */
+/** Wallets of the demo chain. Created once per data folder, so that their keys are unique. */
 import path from 'node:path';
 import { type Hex, toHex } from 'viem';
 import { english, generateMnemonic, type HDAccount, mnemonicToAccount } from 'viem/accounts';
@@ -6,17 +6,17 @@ import { readJson, writeJson } from '../stack/jsonFile.ts';
 
 export interface DemoWallets {
   mnemonic: string;
-  /** Deploys the test dollar and gives it out. */
+  /** Deploys and distributes the test dollar. */
   bank: HDAccount;
-  /** Pays for the gas of payments. */
+  /** Pays the gas of payments. */
   facilitator: HDAccount;
-  /** Whom the payments go to. */
+  /** Receives the payments. */
   payTo: HDAccount;
-  /** Who pays. */
+  /** Makes the payments. */
   payer: HDAccount;
 }
 
-/** The same at every start of a data folder. */
+/** The same wallets at every start of a data folder. */
 export function demoWallets(folder: string): DemoWallets {
   const file = path.join(folder, 'wallets.json');
   const known = readJson<{ mnemonic: string }>(file);

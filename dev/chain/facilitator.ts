@@ -1,6 +1,6 @@
 /**
- * Reference facilitator of x402 over HTTP: POST /verify, POST /settle, GET /supported (WALLET-14). For a local chain
- * only. Its packages are not among those of the service: they are loaded here, when somebody starts one.
+ * Reference facilitator of x402 over HTTP, for a local chain only: POST /verify, POST /settle, GET /supported
+ * (WALLET-14). Its packages are not dependencies of the service, so they are imported on start.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
@@ -11,11 +11,11 @@ import { untilMined } from './untilMined.ts';
 export interface FacilitatorOptions {
   rpcUrl: string;
   chainId: number;
-  /** Pays for the gas. */
+  /** Pays the gas. */
   account: Account;
 }
 
-/** What a facilitator says; `payer` and `transaction` only as far as it knows them. */
+/** Response of a facilitator. `payer` and `transaction` are present if known. */
 export type Facilitation = Readonly<Record<string, unknown>>;
 
 export interface Facilitator {
@@ -29,7 +29,7 @@ export interface FacilitationRequest {
   paymentRequirements: PaymentRequirements;
 }
 
-/** The largest real payment is far below it. */
+/** Far above the largest real payment. */
 const MAX_REQUEST_BYTES = 100_000;
 
 export async function createFacilitator(options: FacilitatorOptions): Promise<Facilitator> {
@@ -39,7 +39,7 @@ export async function createFacilitator(options: FacilitatorOptions): Promise<Fa
     import('@x402/evm'),
   ]);
   const client = chainClient(options.rpcUrl, options.chainId, options.account);
-  // Only the sending: what is sent is waited for side by side.
+  // Only sending is serialised. Receipts are awaited concurrently.
   const inTurn = createTurn();
   const signer = toFacilitatorEvmSigner({
     address: options.account.address,
@@ -101,7 +101,7 @@ export function sendJson(response: ServerResponse, status: number, body: Facilit
   response.writeHead(status, { 'content-type': 'application/json' }).end(text);
 }
 
-/** One after the other, in the order of the calls: two transactions of one account must not take the same nonce. */
+/** Runs work serially in the order of calls, because two transactions of one account must not use the same nonce. */
 export function createTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -1,10 +1,10 @@
-/** The facilitator of the demonstration as a process: `node facilitatorMain.js <settings>`. */
+/** Process of the demo facilitator: `node facilitatorMain.js <settings>`. */
 import type { Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { readJson } from '../stack/jsonFile.ts';
 import { createFacilitator, facilitatorServer } from './facilitator.ts';
 
-/** The file of settings, which only its owner may read. */
+/** Settings file, readable by its owner only. */
 export interface FacilitatorSettings {
   rpcUrl: string;
   chainId: number;

@@ -1,4 +1,4 @@
-/** The compiled test dollar; dev/launch/contracts.mjs writes it. */
+/** Compiled test dollar, as written by dev/launch/contracts.mjs. */
 import { readFileSync } from 'node:fs';
 import type { Abi, Hex } from 'viem';
 

@@ -9,9 +9,8 @@ const POLL_MS = 20;
 const LIMIT_MS = 60_000;
 
 /**
- * The receipt of a transaction, as soon as the node has it; throws after a minute without one. viem's own wait looks again
- * with every new block only, and misses a block that comes while it looks: on a chain that makes a block for each transaction
- * no other follows.
+ * Polls for the receipt of a transaction. Throws after a minute. viem's own wait polls only on new blocks and misses a
+ * block that arrives meanwhile, after which a chain with one block per transaction produces no other.
  */
 export async function untilMined(client: ReadsReceipts, hash: Hex, pollMs = POLL_MS): Promise<TransactionReceipt> {
   const deadline = Date.now() + LIMIT_MS;

@@ -2,6 +2,6 @@
 import { ready } from './ready.mjs';
 
 await ready();
-// One Ctrl-C under npm arrives twice; the second must not cut short the drain that the first began.
+// One Ctrl-C under npm arrives twice. The second must not interrupt the drain that the first started.
 process.on('SIGINT', () => undefined);
 await import('../../dist/api/main.js');

@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME]`: the benchmarks, or one of them. */
+/** `npm run bench [-- NAME]`: runs the benchmarks, or one of them. */
 import { ready } from './ready.mjs';
 
 await ready();

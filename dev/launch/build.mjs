@@ -1,7 +1,6 @@
 /**
- * Builds `dist/` when a source is newer than it: compile, copy what is not TypeScript, bundle the packages and the
- * workflows.
- * Run directly it builds; imported, `build()` does the same.
+ * Builds `dist/` when a source is newer: compiles, copies other files, bundles packages and workflows. Run directly, it
+ * builds. Imported, `build()` does the same.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,7 +24,7 @@ const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
 const WORKFLOWS = 'workers/workflows.bundle.js';
 const WORKFLOWS_STAMP = path.join(DIST, '.workflows');
-/** All that the workflows are made of: they import nothing else of ours (the architecture test). */
+/** All sources of the workflows, which import nothing else of ours (architecture test). */
 const OF_WORKFLOWS = /^(domain|workflows)\/|^workers\/bundle\.ts$/;
 const FLOORS = [
   'domain',
@@ -42,10 +41,10 @@ const FLOORS = [
 ];
 const TEST_FOLDERS = ['test/stubs', 'test/harness'];
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
-/** Not read at run time from dist/. */
+/** Files that are not read from dist/ at run time. */
 const NOT_COPIED = new Set(['.ts', '.mts']);
 
-/** Builds if needed; concurrent calls build once. `say` gets one line when there is something to do. */
+/** Builds if needed. Concurrent calls build once. `say` gets one line when a build starts. */
 export async function build(say = () => undefined) {
   if (holds(STAMP, fingerprint(sourceFiles()))) return;
   await withLock(lockFile('build'), async () => {
@@ -54,10 +53,10 @@ export async function build(say = () => undefined) {
     say('building dist/');
     rmSync(STAMP, { force: true });
     removeStale();
-    // Types are judged by `npm run check`; whoever starts the service does not wait for that.
+    // `npm run check` checks types. A start of the service does not wait for that.
     node([tsc(), '-p', path.join(ROOT, 'tsconfig.build.json'), '--noCheck']);
     for (const file of assets()) copy(file);
-    // Loaded here: where the packages are not installed yet, the launchers load this file nevertheless.
+    // Imported here, because launchers load this file even before packages are installed.
     const { bundlePackages } = await import('./bundlePackages.mjs');
     await bundlePackages(compiledFiles());
     bundleWorkflows();
@@ -66,7 +65,7 @@ export async function build(say = () => undefined) {
   });
 }
 
-/** `YYYYMMDD.HHMMSS`, UTC. */
+/** `YYYYMMDD.HHMMSS` in UTC. */
 function versionOf(moment) {
   return moment.toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '.');
 }
@@ -75,7 +74,7 @@ function holds(stamp, sources) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === sources;
 }
 
-/** Names, sizes and times of what is read: quicker than hashing contents, and enough. */
+/** Hash of names, sizes and times: faster than hashing contents, and sufficient. */
 function fingerprint(files) {
   const hash = createHash('sha256');
   for (const file of [...files, ...SETTINGS].sort()) {
@@ -89,7 +88,7 @@ function sourceFiles() {
   return [...FLOORS, ...TEST_FOLDERS].flatMap((folder) => filesUnder(folder));
 }
 
-/** None of a folder that is not there: the container image is built without benches and tools of tests. */
+/** Empty for a missing folder: the container image is built without benches and test tools. */
 function filesUnder(folder) {
   if (!existsSync(path.join(ROOT, folder))) return [];
   return readdirSync(path.join(ROOT, folder), { withFileTypes: true, recursive: true })
@@ -101,7 +100,7 @@ function assets() {
   return sourceFiles().filter((file) => !NOT_COPIED.has(path.extname(file)));
 }
 
-/** Relative to dist/. */
+/** Paths relative to dist/. */
 function compiledFiles() {
   return sourceFiles()
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
@@ -114,7 +113,7 @@ function copy(file) {
   cpSync(path.join(ROOT, file), target);
 }
 
-/** What was compiled from a source that is gone would still be imported, or run as a migration. */
+/** Removes output of deleted sources, which would still be imported or run as a migration. */
 function removeStale() {
   const sources = new Set(sourceFiles());
   for (const folder of [...FLOORS, ...TEST_FOLDERS]) {
@@ -127,7 +126,7 @@ function removeStale() {
   }
 }
 
-/** A second and more of work, and seldom needed: most changes are to other floors. */
+/** Takes over a second and is rarely needed, because most changes affect other floors. */
 function bundleWorkflows() {
   const sources = fingerprint(sourceFiles().filter((file) => OF_WORKFLOWS.test(file)));
   if (existsSync(path.join(DIST, WORKFLOWS)) && holds(WORKFLOWS_STAMP, sources)) return;
@@ -135,7 +134,7 @@ function bundleWorkflows() {
   writeFileSync(WORKFLOWS_STAMP, sources);
 }
 
-/** Quiet when all is well; throws with the words of what failed. */
+/** Prints nothing on success. Throws with the output of a failed command. */
 function node(args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`the build failed: node ${args.join(' ')}\n${stdout}${stderr}`);

@@ -1,4 +1,4 @@
-/** `npm run build`: `dist/`, as the container image and the other commands use it. */
+/** `npm run build`: builds `dist/` for the container image and the other commands. */
 import { ready, say } from './ready.mjs';
 
 await ready();

@@ -1,7 +1,7 @@
 /**
- * Writes `dist/node_modules/`: the npm packages that the built code imports, each in a few files. Node finds them there
- * before those of `node_modules/`, and a process reads some thirty files at its start instead of two thousand. Our own
- * code is not bundled: its paths, and the lines that its errors name, stay those of the compiled files.
+ * Writes `dist/node_modules/`: the npm packages that the built code imports, each in a few files. Node prefers them to
+ * those of `node_modules/`, so a process reads about thirty files at its start instead of two thousand. Our own code is
+ * not bundled, so that its paths and line numbers in errors stay the same.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,24 +14,24 @@ import { ROOT } from './root.mjs';
 const DIST = path.join(ROOT, 'dist');
 const FOLDER = path.join(DIST, 'node_modules');
 const STAMP = path.join(FOLDER, '.bundled');
-/** What belongs to the result beside the code that imports. */
+/** Inputs of the result besides the importing code. */
 const MADE_FROM = ['package-lock.json', 'dev/launch/bundlePackages.mjs'];
 
 const OF_TESTS = /^(bench|test)\//;
-/** These stay as they are: webpack reads the first for the workflows' own bundle, the other loads more of its files. */
+/** Not bundled: webpack reads the first for the workflow bundle, and the second loads more of its own files. */
 const LEFT = ['@temporalio/workflow', 'pdfjs-dist'];
-/** Only who bundles workflows needs them; loading them is quick, and bundled they would be the larger part. */
+/** Needed only to bundle workflows. They load quickly, but would be most of the bundle. */
 const TOOLS = ['webpack', 'swc-loader', 'source-map-loader', '@swc/core'];
-/** In this thread the worker runs workflows; it loads much of the same. */
+/** Thread in which the worker runs workflows. It loads mostly the same packages. */
 const THREAD = '@temporalio/worker/lib/workflow/workflow-worker-thread.js';
 const THREAD_AS_ASKED = './workflow-worker-thread';
 const BUNDLED_THREAD = path.join(FOLDER, '.chunks/workflowThread.js');
 
-/** The repository, or the image's folder: seen at run time from a bundle, however deep it lies. */
+/** Root of the repository or image, computed at run time from the location of a bundle. */
 const WHERE_WE_ARE = `import { fileURLToPath as __toPath } from 'node:url';
 const __root = __toPath(import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/node_modules/') + 1));`;
 
-/** Does nothing when neither the imports of the compiled `files` nor the lockfile changed. */
+/** Does nothing when the imports of the compiled `files` and the lockfile are unchanged. */
 export async function bundlePackages(files) {
   const entries = entriesOf(files);
   const stamp = stampOf(entries);
@@ -40,7 +40,7 @@ export async function bundlePackages(files) {
   const bundle = await rolldown({
     cwd: ROOT,
     platform: 'node',
-    // AWS offers its client also in a form of which only the used commands are kept.
+    // Prefers the ES modules of the AWS client, from which unused commands are dropped.
     resolve: { mainFields: ['module', 'main'] },
     input: Object.fromEntries([
       ...[...entries.keys()].map((name) => [`${name}/index`, `farebox:${name}`]),
@@ -64,8 +64,8 @@ export async function bundlePackages(files) {
 }
 
 /**
- * Per import the names that our code wants of it: an export of a CommonJS package has to be named to be found. Tools of
- * tests are not for the services; but where they use a package of the services, it must have what they use too.
+ * Names that our code uses per import, because exports of CommonJS packages must be listed. Packages of test tools are
+ * omitted, but names that test tools use from other packages are included.
  */
 function entriesOf(files) {
   const imports = files.flatMap(importsOf);
@@ -140,7 +140,7 @@ function describePackages(names) {
   }
 }
 
-/** Some packages look beside their own files, as Temporal for its native core: what they look for is still there. */
+/** Some packages load files by their own path, such as Temporal's native core. Keeps these paths valid. */
 function filesBeside() {
   return {
     name: 'files beside',

@@ -1,7 +1,7 @@
 /**
- * `npm run check`: types, lint and format, unused code, architecture. All are run, whichever fails.
- * `npm run check -- --numbers` prints the sizes of the floors and the targets instead; with `--list` also what a missed
- * target counts. `npm run check -- --sample <revision>` prints comments and test titles, drawn with its hash as the seed.
+ * `npm run check`: runs all checks, whichever fails: types, lint and format, unused code, architecture.
+ * `npm run check -- --numbers` prints sizes of the floors and targets, with `--list` also what a missed target counts.
+ * `npm run check -- --sample <revision>` prints a sample of comments and test titles, seeded by its hash.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -39,7 +39,7 @@ function check() {
   process.exitCode = failed.length === 0 ? 0 : 1;
 }
 
-/** Node 20 runs no TypeScript. */
+/** Bundles the script, because Node 20 cannot run TypeScript. */
 async function load(name) {
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({ cwd: ROOT, input: `test/architecture/${name}.ts`, external: /^[^./]/ });

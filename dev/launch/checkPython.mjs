@@ -1,7 +1,7 @@
 /**
- * `npm run check:python`: the official Python package `openai`, as it is published, against a running API. It is installed
- * once, by hash, into a virtual environment in the cache folder. Needs Python 3.10 or later (`PYTHON` names another one)
- * and, the first time, the Python package registry. Any exit code but 0 says that something is wrong.
+ * `npm run check:python`: tests a running API with the official Python package `openai`. The package is installed once,
+ * by hash, into a virtual environment in the cache folder. Needs Python 3.10 or later (`PYTHON` selects another one)
+ * and at first the Python package registry. Exits with 0 only on success.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,7 +23,7 @@ try {
   process.exitCode = 1;
 }
 
-/** The interpreter that has the package. */
+/** Interpreter with the package. */
 async function installed() {
   const base = process.env.PYTHON || 'python3';
   const version = run(base, ['-c', 'import sys; print(sys.version); assert sys.version_info >= (3, 10)']);
@@ -47,7 +47,7 @@ async function installed() {
   return python;
 }
 
-/** What it printed; throws, with its words, when it does not end with 0. */
+/** Returns the standard output. Throws with the error output on any exit code but 0. */
 function run(program, args) {
   const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   if (error) throw new Error(`${program} cannot be started: ${error.message}`);

@@ -1,7 +1,7 @@
 /**
- * Compiles the contracts of the demonstration chain and of the tests. What comes out is committed beside the sources, so
- * that nobody needs a compiler to run them; a test says whether it is still what the sources say.
- * Run directly it writes them: node dev/launch/contracts.mjs
+ * Compiles the contracts of the demo chain and of the tests. The output is committed beside the sources, so that
+ * running needs no compiler. A test checks that it is current. Run directly, it writes the files: node
+ * dev/launch/contracts.mjs
  */
 import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,12 +13,12 @@ const FOLDERS = ['dev/chain/contracts', 'test/chains/contracts'];
 const SETTINGS = {
   evmVersion: 'shanghai',
   optimizer: { enabled: true, runs: 200 },
-  // Without it the bytecode would end with a hash of the comments.
+  // Without this the bytecode would end with a hash of the comments.
   metadata: { bytecodeHash: 'none' },
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
 };
 
-/** The files as they should be: path from the repository's root -> text. Throws with the compiler's words. */
+/** Expected files: path from the repository's root -> text. Throws with the compiler's messages. */
 export function compileContracts() {
   const sources = FOLDERS.flatMap((folder) =>
     readdirSync(path.join(ROOT, folder))

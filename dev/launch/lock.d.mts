@@ -1,7 +1,7 @@
 import type { ProcessIdentity } from './processIdentity.d.mts';
 
 export interface LockOptions {
-  /** 20 minutes unless told: as long as the longest build may take. */
+  /** Default: 20 minutes, the maximum duration of a build. */
   timeoutMs?: number;
   onWait?: (holder: ProcessIdentity) => void;
 }

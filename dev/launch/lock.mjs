@@ -1,6 +1,6 @@
 /**
- * One at a time across processes: a lock file that names its holder, so that a killed holder's lock can be taken.
- * Plain JavaScript, since the launchers use it before anything is installed or built.
+ * Mutual exclusion between processes by a lock file with the holder's identity, so that a dead holder's lock can be
+ * taken. Plain JavaScript, because launchers use it before anything is installed or built.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { identify, isAlive } from './processIdentity.mjs';
 
 const ATTEMPTS = 20;
 
-/** Runs `work` while holding the lock, waiting for another holder up to `timeoutMs`; a dead holder's lock is taken. */
+/** Runs `work` under the lock. Waits up to `timeoutMs` for another holder, and takes the lock of a dead one. */
 export async function withLock(file, work, { timeoutMs = 20 * 60_000, onWait } = {}) {
   mkdirSync(path.dirname(file), { recursive: true });
   const deadline = Date.now() + timeoutMs;
@@ -27,7 +27,7 @@ export async function withLock(file, work, { timeoutMs = 20 * 60_000, onWait } =
   }
 }
 
-/** Takes the lock, or says who holds it. */
+/** Takes the lock, or returns its holder. */
 export function tryLock(file, details = {}) {
   const mine = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   writeFileSync(mine, JSON.stringify({ ...identify(process.pid), ...details }), { mode: 0o600 });
@@ -56,7 +56,7 @@ function linked(from, to) {
   }
 }
 
-/** For file systems without hard links. */
+/** Fallback for file systems without hard links. */
 function created(file, content) {
   try {
     writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
@@ -67,7 +67,7 @@ function created(file, content) {
   }
 }
 
-/** Removes a dead holder's file; when a living one's was caught instead, it is put back. */
+/** Removes the file of a dead holder. Restores it if a new holder has written it meanwhile. */
 function takeAway(file, expected) {
   const aside = `${file}.dead.${process.pid}`;
   try {

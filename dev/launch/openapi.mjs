@@ -1,4 +1,4 @@
-/** `npm run openapi [-- --out file]`: the API's own description, without the moment of the build. */
+/** `npm run openapi [-- --out file]`: prints the API description, without the time of the build. */
 import { ready } from './ready.mjs';
 
 await ready();

@@ -1,6 +1,6 @@
 export interface ProcessIdentity {
   pid: number;
-  /** Boot id and start time in clock ticks since boot; empty where there is no /proc. */
+  /** Boot id and start time in clock ticks since boot. Empty without /proc. */
   started: string;
 }
 export function identify(pid: number): ProcessIdentity | undefined;

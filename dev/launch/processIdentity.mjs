@@ -1,10 +1,10 @@
 /**
- * A process named so that a reused process id is never mistaken for it. Plain JavaScript, since the launchers use it
- * before anything is installed or built.
+ * Identity of a process that a reused process id never matches. Plain JavaScript, because launchers use it before
+ * anything is installed or built.
  */
 import { readFileSync } from 'node:fs';
 
-/** Who runs under that id now: the id, and boot id with start time in clock ticks (empty where there is no /proc). */
+/** Process id, with boot id and start time in clock ticks (empty without /proc). */
 export function identify(pid) {
   const started = startOf(pid);
   return started === undefined ? undefined : { pid, started };
@@ -17,9 +17,9 @@ export function isAlive({ pid, started }) {
 function startOf(pid) {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return startWithoutProc(pid);
-  // The command name, in parentheses, may hold spaces: fields are counted after the last one.
+  // The command name in parentheses may contain spaces, so fields are counted after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // A zombie has ended; only its parent has not asked yet.
+  // A zombie has ended. Its parent has just not reaped it yet.
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
   return `${read('/proc/sys/kernel/random/boot_id')?.trim()}:${fields[19]}`;
 }

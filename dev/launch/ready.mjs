@@ -1,4 +1,4 @@
-/** Makes a clone ready to run: the right Node, the npm packages of the lockfile, a current build. */
+/** Prepares a clone to run: checks Node, installs npm packages, builds. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -7,14 +7,14 @@ import { withLock } from './lock.mjs';
 import { lockFile, ROOT } from './root.mjs';
 
 const LOCKFILE = path.join(ROOT, 'package-lock.json');
-/** npm writes it last: an interrupted install has none. */
+/** npm writes this file last, so an interrupted install lacks it. */
 const INSTALLED = path.join(ROOT, 'node_modules', '.package-lock.json');
 const SAY_EVERY_MS = 10_000;
 
-/** The S3 client announces at each start what it will want in some years; package.json says what is wanted now. */
+/** Hides the S3 client's warning about future Node requirements. package.json has the current one. */
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 
-/** Installs and builds where needed. Ends the process, with words, when that cannot be done. */
+/** Installs and builds if needed. Ends the process with a message on failure. */
 export async function ready({ builds = true } = {}) {
   try {
     checkNode();
@@ -60,8 +60,8 @@ async function installOnce() {
 }
 
 function npmCi() {
-  // The compiler is among the development packages, so they are wanted under NODE_ENV=production too.
-  // No package needs its install script.
+  // The compiler is a development package, so these are installed under NODE_ENV=production too. No package needs its
+  // install script.
   const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
   const child = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   const startedAt = Date.now();
@@ -87,7 +87,7 @@ function npmCi() {
   });
 }
 
-/** On stderr: what a command prints for machines stays clean. */
+/** Writes to stderr, so that stdout stays machine-readable. */
 export function say(text) {
   process.stderr.write(`${text}\n`);
 }

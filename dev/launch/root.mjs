@@ -1,4 +1,4 @@
-/** Where the repository lies, and where its launchers meet: outside it, since `npm ci` removes node_modules. */
+/** Paths of the repository and of lock files. These lie outside of it, because `npm ci` removes node_modules. */
 import { createHash } from 'node:crypto';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** `npm start`: the whole service on one machine. */
+/** `npm start`: runs the whole service on one machine. */
 import { ready } from './ready.mjs';
 
 await ready();

@@ -1,6 +1,6 @@
 /**
- * `npm test [-- --long] [-- filter …]`: every test, with `N passed, N failed` as the last line. `--long` runs the full
- * counts; other arguments go to vitest (a file name is a filter).
+ * `npm test [-- --long] [-- filter …]`: runs every test and prints `N passed, N failed` as the last line. `--long` runs
+ * the full counts. Other arguments go to vitest (a file name is a filter).
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,12 +28,12 @@ function vitest(args) {
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  // It stops the real parts it started; this process only waits for that.
+  // The child stops its real parts. This process only waits for that.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => child.once('close', (status) => resolve(status ?? 1)));
 }
 
-/** A file that could not even be loaded, or an error outside every test, counts as one that failed. */
+/** A file that cannot be loaded, or an error outside every test, counts as one failure. */
 function count() {
   let report;
   try {

@@ -1,12 +1,12 @@
 /**
- * How a program that refuses to run as root (Postgres) is run by root: in a user namespace of its own, and where
- * those are forbidden (containers) as `nobody`, who keeps the right to reach the data through folders of others.
+ * Runs a program that refuses to run as root (Postgres) for root: in its own user namespace, or where those are
+ * forbidden (containers) as `nobody` with the right to reach data in folders of others.
  */
 import { runCommand } from './runCommand.ts';
 
 export interface UserSwitch {
   wrap(command: string, args: readonly string[]): { command: string; args: string[] };
-  /** Who must own the files as seen from outside; undefined when nobody has to be asked. */
+  /** Required owner of the files, as seen from outside. Undefined when any owner works. */
   ownerId?: number;
 }
 
@@ -20,7 +20,7 @@ const WAYS = [
   { prefix: ['setpriv', ...IDENTITY], ownerId: NOBODY },
 ];
 
-/** `program` is what will be run, `folder` (of root) what it works in. Throws when this is root and no way works. */
+/** Returns a way to run `program` in `folder`, which root owns. Throws when this is root and no way works. */
 export async function asOrdinaryUser(program: string, folder: string): Promise<UserSwitch> {
   if (process.getuid?.() !== 0) return { wrap: (command, args) => ({ command, args: [...args] }) };
   for (const { prefix, ownerId } of WAYS) {

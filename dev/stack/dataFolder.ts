@@ -1,4 +1,4 @@
-/** The data folder of `npm start`: whose it is, which version wrote it, and that one supervisor at a time uses it. */
+/** Data folder of `npm start`: checks its owner and format, and locks it for one supervisor. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -6,21 +6,21 @@ import { tryLock } from '../launch/lock.mjs';
 import { readJson, writeJson } from './jsonFile.ts';
 import type { ServerSecrets } from './startServers.ts';
 
-/** Raised when what lies in the folder changes in a way that older releases would misread. */
+/** Increased when older releases would misread the folder. */
 export const DATA_FORMAT = 2;
-/** The first format that later releases take over: format 1 had another layout of the database. */
+/** Oldest format that this release reads: format 1 had another database layout. */
 const MIN_FORMAT = 2;
 
 const LOCK = 'supervisor.lock';
 
-/** Work folders of an API, a worker or a command that ran before the first `npm start`. */
+/** Work folders of a process that ran before the first `npm start`. */
 const WORK_FOLDERS = 'tmp';
 
 export class DataFolderError extends Error {
   override name = 'DataFolderError';
 }
 
-/** Another supervisor uses the folder; `baseUrl` is where its service is. */
+/** Another supervisor uses the folder. `baseUrl` is the address of its service. */
 export class AlreadyRunning extends Error {
   override name = 'AlreadyRunning';
   readonly pid: number;
@@ -36,13 +36,13 @@ export class AlreadyRunning extends Error {
 export interface DataFolder {
   path: string;
   secrets: ServerSecrets;
-  /** The major version of Postgres that wrote the cluster; undefined while there is none. */
+  /** Major version of Postgres that wrote the cluster. Undefined without a cluster. */
   postgresMajor?: number;
-  /** Lets another supervisor in. */
+  /** Releases the lock. */
   release(): void;
 }
 
-/** Makes the folder when it is missing. Throws DataFolderError or AlreadyRunning. */
+/** Creates the folder if missing. Throws DataFolderError or AlreadyRunning. */
 export function openDataFolder(folder: string, baseUrl: string): DataFolder {
   prepare(folder);
   checkFormat(folder);
@@ -75,7 +75,7 @@ function prepare(folder: string): void {
 function checkFormat(folder: string): void {
   const written = readJson<{ format?: unknown }>(path.join(folder, 'format.json'))?.format;
   if (written === undefined) {
-    // The lock of a start that was killed, or is, at its very beginning says nothing about the folder.
+    // Only the lock of a start that was killed at its beginning, or is there now.
     if (readdirSync(folder).every((name) => name.startsWith(LOCK) || name === WORK_FOLDERS)) return;
     throw new DataFolderError(
       `${folder} is not empty and not a data folder of Farebox: name another one by FAREBOX_DATA`,
@@ -102,7 +102,7 @@ function majorOf(file: string): number | undefined {
   }
 }
 
-/** Folders of older releases lack the newer secrets. */
+/** Adds secrets that folders of older releases lack. */
 function secretsOf(folder: string): ServerSecrets {
   const file = path.join(folder, 'secrets.json');
   const random = () => randomBytes(18).toString('hex');

@@ -1,6 +1,6 @@
 /**
- * The demonstration job of a new data folder: a bundled recording goes through the voice changer by the public API, as a
- * client would send it, and its steps are told as they happen.
+ * Demonstration job of a new data folder: sends a bundled recording through the voice changer by the public API, as a
+ * client would, and prints its steps.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,9 +9,9 @@ import { callOwn, FormData } from '../../infra/http/operatorFetch.ts';
 
 export interface Demonstration {
   baseUrl: string;
-  /** The balance is the account's, so it is shown to an ADMIN key only. */
+  /** The balance of the account is visible to an ADMIN key only. */
   keys: { admin: string; inference: string };
-  /** Where the changed recording is written. */
+  /** Folder for the changed recording. */
   folder: string;
   say(text: string): void;
 }
@@ -31,7 +31,7 @@ const RECORDING = new URL('./demo/recording.mp3', import.meta.url);
 const DEADLINE_MS = 120_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** Runs the job to its end, stores its output and completes it, so that nothing stays in the bucket. Throws when it fails. */
+/** Runs the job, stores its output and completes it, so that nothing stays in the bucket. Throws when it fails. */
 export async function demonstrate(options: Demonstration): Promise<void> {
   const { say } = options;
   say(`\nA demonstration: a recording of 11 s in the voice "${VOICE}", by the public API.`);
@@ -58,7 +58,7 @@ async function queue(options: Demonstration): Promise<string> {
   return queueId;
 }
 
-/** Tells what is new in the timeline until the job leaves its running states; throws when it failed. */
+/** Prints new steps of the timeline until the job stops running. Throws when it failed. */
 async function follow(options: Demonstration, queueId: string, told = 0): Promise<Job> {
   const deadline = Date.now() + DEADLINE_MS;
   for (let seen = told; ; ) {

@@ -1,4 +1,4 @@
-/** What the environment names already, what is to be started here, and the environment that all processes share. */
+/** Chooses the servers to start, and builds the environment that all processes share. */
 import path from 'node:path';
 import { type Environment, readEnvironment, requireVariables } from '../../infra/config/environment.ts';
 import { DEFAULT_OLLAMA } from '../../infra/config/ollamaAddress.ts';
@@ -8,7 +8,7 @@ import { OPTIONAL_PART_NAMES, type OptionalPartName, type PartName } from './par
 import { recogniserModel } from './recipes/speech.ts';
 import { SERVER_NAMES, type ServerName } from './startServers.ts';
 
-/** The variable that says: use this one, start none. */
+/** Variables that name an external server, which is then not started here. */
 const NAMED_BY: Record<ServerName, keyof Environment> = {
   postgres: 'DATABASE_URL',
   redis: 'REDIS_URL',
@@ -18,7 +18,7 @@ const NAMED_BY: Record<ServerName, keyof Environment> = {
 
 const BUCKET = 'farebox';
 
-/** The servers that no variable names. Throws ConfigError when an S3 service is named without its keys. */
+/** Servers that no variable names. Throws ConfigError when an S3 service is named without its keys. */
 export function serversToStart(environment: Environment): ServerName[] {
   if (environment.S3_ENDPOINT !== undefined) {
     requireVariables(environment, ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']);
@@ -26,10 +26,10 @@ export function serversToStart(environment: Environment): ServerName[] {
   return SERVER_NAMES.filter((name) => environment[NAMED_BY[name]] === undefined);
 }
 
-/** What runs on this machine; an optional part that is neither there nor to be had is left out. */
+/** Programs to run on this machine, without optional parts that cannot be obtained. */
 export type FoundPrograms = Programs<PartName> & Partial<Programs<OptionalPartName>>;
 
-/** Finds or obtains what will run on this machine. Throws PartMissing. */
+/** Finds or obtains the programs. Throws PartMissing. */
 export async function findPrograms(
   servers: readonly ServerName[],
   folder: DataFolder,
@@ -42,7 +42,7 @@ export async function findPrograms(
   return Object.assign(all, ...extras);
 }
 
-/** Throws PartMissing only where the operator named a program that cannot be used: what was asked for must not be left out. */
+/** Throws PartMissing only for a program that the operator named: an explicit choice must not be ignored. */
 async function findOptional(
   name: OptionalPartName,
   options: LocateOptions,
@@ -63,16 +63,16 @@ const OPTIONAL_VARIABLES: Record<OptionalPartName, keyof Environment> = {
 };
 
 export interface DeploymentOptions {
-  /** As the operator gave it: provider secrets and all else is passed on. */
+  /** Environment of the operator, passed on with provider secrets and everything else. */
   given: NodeJS.ProcessEnv;
   programs: FoundPrograms;
   dataFolder: string;
   port: number;
-  /** Addresses of the servers started here. */
+  /** Variables with the addresses of the servers started here. */
   started: Record<string, string>;
 }
 
-/** Everything that the API and the workers read, checked once more as a whole. */
+/** Complete, validated environment of the API and the workers. */
 export function deploymentEnvironment(options: DeploymentOptions): NodeJS.ProcessEnv & Record<string, string> {
   const { given, programs, started } = options;
   const config = given.FAREBOX_CONFIG && { FAREBOX_CONFIG: path.resolve(given.FAREBOX_CONFIG) };

@@ -1,4 +1,4 @@
-/** `dev.json`: how other programs reach a running `npm start`. There only while it is ready. */
+/** `dev.json`: access to a running `npm start` for other programs. Exists only while it is ready. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../infra/config/config.ts';

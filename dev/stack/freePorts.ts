@@ -7,16 +7,15 @@ import { identify, isAlive, type ProcessIdentity } from '../launch/processIdenti
 import { cacheFolder } from './locate.ts';
 
 /**
- * Below the range from which the system takes ports for outgoing connections: a part that comes back after a crash
- * must not find its port in use by one of those.
+ * Below the range of ports for outgoing connections, which could otherwise take the port of a part while it restarts.
  */
 const LOWEST = 20_000;
 const HIGHEST = 32_767;
 const ATTEMPTS = 200;
 
 /**
- * Ports of the loopback address that are free now. No other call, in this process or another, returns them while this
- * process lives: the server that they are for may listen much later, or restart.
+ * Finds free ports of the loopback address. No other call in any process returns them while this process lives, because
+ * their server may listen much later, or restart.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers: net.Server[] = [];
@@ -25,7 +24,7 @@ export async function freePorts(count: number): Promise<number[]> {
       if (attempt === ATTEMPTS) throw new Error(`no ${count} free ports from ${LOWEST} to ${HIGHEST}`);
       const server = await listen(randomInt(LOWEST, HIGHEST + 1), '127.0.0.1').catch(() => undefined);
       if (server === undefined) continue;
-      // Stays open until all ports are known, so that no other process finds it free meanwhile.
+      // The port stays open until all ports are found, so that no other process takes it.
       if (reserve(portOf(server))) servers.push(server);
       else await close(server);
     }
@@ -35,25 +34,25 @@ export async function freePorts(count: number): Promise<number[]> {
   }
 }
 
-/** Records this process as the owner. False: the port belongs to another call of a process that lives. */
+/** Records this process as the owner. False when a call of another living process owns the port. */
 function reserve(port: number): boolean {
   const folder = path.join(cacheFolder(processEnvironment()), 'ports');
   const file = path.join(folder, String(port));
   try {
     if (isAlive(JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity)) return false;
   } catch {
-    // No owner, or a record that a killed process left half written.
+    // No owner, or an incomplete record of a killed process.
   }
   try {
     mkdirSync(folder, { recursive: true });
     writeFileSync(file, JSON.stringify(identify(process.pid)));
   } catch {
-    // Without a cache folder the port is free now, which is all that can be known.
+    // Without a cache folder, only a port that is free now can be found.
   }
   return true;
 }
 
-/** Why nothing can listen there (EADDRINUSE, EACCES, EADDRNOTAVAIL), or undefined when it can. */
+/** Error code (EADDRINUSE, EACCES, EADDRNOTAVAIL) if the address cannot be listened on, else undefined. */
 export async function portProblem(port: number, host: string): Promise<string | undefined> {
   try {
     await close(await listen(port, host));

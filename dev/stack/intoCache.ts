@@ -1,4 +1,4 @@
-/** A source that fills a folder of the cache: once, whole or not at all, by one process at a time. */
+/** Source that fills a folder of the cache atomically, by one process at a time. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,18 +7,18 @@ import { withLock } from '../launch/lock.mjs';
 import { isExecutable } from './onPath.ts';
 import type { ObtainContext, Source } from './recipe.ts';
 
-/** What was stopped a moment ago may still write its last file. */
+/** A process that was just stopped may still write a last file. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
 export interface CacheSource {
   name: string;
-  /** What the operator reads while it goes on. */
+  /** Text for the operator meanwhile. */
   doing: string;
-  /** Folder in the cache; its name carries the version, so that a new one is obtained anew. */
+  /** Folder in the cache. Its name contains the version, so that a new version is obtained. */
   folder: string;
-  /** The program, relative to that folder. */
+  /** Path of the program, relative to that folder. */
   program: string;
-  /** Fills an empty folder; throws saying why it cannot. `check` first, so that no progress is shown for nothing. */
+  /** Fills an empty folder. Throws with the reason. `possible` runs first, to avoid a needless progress line. */
   fill(folder: string, context: ObtainContext): Promise<void>;
   possible?(context: ObtainContext): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function fillOnce(source: CacheSource, context: ObtainContext): Promise<vo
   }
 }
 
-/** Another process may have obtained it while this one waited for the lock. */
+/** True when another process obtained it while this one waited for the lock. */
 async function isUsable(program: string, context: ObtainContext): Promise<boolean> {
   if (!isExecutable(program)) return false;
   return context.accept(program).then(
@@ -72,7 +72,7 @@ async function isUsable(program: string, context: ObtainContext): Promise<boolea
   );
 }
 
-/** The pinned manifests of a tool; the build copies them, so they lie at the same place beside compiled code. */
+/** Folder of a tool's pinned manifests. The build copies them, so the path is valid for compiled code too. */
 export function toolFolder(tool: string): string {
   return fileURLToPath(new URL(`../../infra/deploy/tools/${tool}`, import.meta.url));
 }

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-/** The parsed file; undefined when there is none. Throws when it is no JSON. */
+/** Undefined when there is no file. Throws when it is not JSON. */
 export function readJson<T>(file: string): T | undefined {
   let text: string;
   try {
@@ -16,7 +16,7 @@ export function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Readable by its owner only, and there whole or not at all. */
+/** Writes atomically. The file is readable by its owner only. */
 export function writeJson(file: string, value: unknown): void {
   const fresh = `${file}.new`;
   rmSync(fresh, { force: true });

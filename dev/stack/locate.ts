@@ -1,6 +1,6 @@
 /**
- * Finds or obtains the programs of the parts, in this order: environment variable, PATH, cache, obtained once into the
- * cache, and else an error that says what was tried and why each failed.
+ * Finds the programs of the parts by environment variable, PATH or cache, or obtains them into the cache. Otherwise
+ * throws an error that lists each attempt and why it failed.
  */
 import { access } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import { temporalRecipe } from './recipes/temporal.ts';
 export interface LocateOptions {
   environment: NodeJS.ProcessEnv;
   progress: Progress;
-  /** Only what was written by this major version of Postgres: that of a cluster which is there already. */
+  /** Required major version of Postgres: that of the existing cluster. */
   postgresMajor?: number;
 }
 
@@ -45,7 +45,7 @@ export class PartMissing extends Error {
 
 export type Programs<Name extends PartName | OptionalPartName> = Record<Name, FoundProgram>;
 
-/** All of `names`; looks for all at once, then obtains what is missing one after the other. Throws PartMissing. */
+/** Searches all `names` at once, then obtains missing ones one after the other. Throws PartMissing. */
 export async function locateParts<Name extends PartName | OptionalPartName>(
   names: readonly Name[],
   options: LocateOptions,
@@ -61,7 +61,7 @@ export async function locateParts<Name extends PartName | OptionalPartName>(
   return Object.fromEntries(programs) as Programs<Name>;
 }
 
-/** A program that is no part of the service, by the same way. Throws PartMissing. */
+/** Locates a program that is not part of the service. Throws PartMissing. */
 export async function locateProgram(recipe: Recipe, options: LocateOptions): Promise<FoundProgram> {
   const found = await search(recipe, options);
   return 'path' in found ? found : await obtain(recipe, options, found.tried);
@@ -70,7 +70,7 @@ export async function locateProgram(recipe: Recipe, options: LocateOptions): Pro
 /** `$XDG_CACHE_HOME/farebox` or `~/.cache/farebox`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   const { XDG_CACHE_HOME, HOME } = environment;
-  // By the XDG rules of that variable a relative path is to be ignored.
+  // XDG requires relative paths to be ignored.
   const base = XDG_CACHE_HOME && path.isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined;
   return path.join(base ?? path.join(HOME || '/tmp', '.cache'), 'farebox');
 }
@@ -99,7 +99,7 @@ async function search(recipe: Recipe, options: LocateOptions): Promise<FoundProg
   return { tried };
 }
 
-/** What the operator named is used or refused, never replaced by something else. A bare name is looked up on PATH. */
+/** An explicit program is used or refused, never replaced. A bare name is looked up on PATH. */
 async function explicitProgram(recipe: Recipe, value: string, environment: NodeJS.ProcessEnv): Promise<FoundProgram> {
   const program = value.includes(path.sep) ? path.resolve(value) : onPath(value, environment.PATH);
   const variable = recipe.programVariable;

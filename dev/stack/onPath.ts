@@ -10,7 +10,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** The first executable of that name on a PATH; relative entries are left out, since parts run in other folders. */
+/** First executable of that name on a PATH. Relative entries are ignored, because parts run in other folders. */
 export function onPath(name: string, pathVariable: string | undefined): string | undefined {
   const folders = (pathVariable ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   return folders.map((folder) => path.join(folder, name)).find(isExecutable);

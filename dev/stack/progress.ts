@@ -1,15 +1,15 @@
-/** What is being done and for how long so far: one rewritten line in a terminal, a line now and then elsewhere. */
+/** Progress with elapsed time: one rewritten line in a terminal, else a line at intervals. */
 export interface Progress {
-  /** Shows `text` while `work` runs, and how long it took. */
+  /** Shows `text` while `work` runs, and its duration at the end. */
   during<T>(text: string, work: () => Promise<T>): Promise<T>;
-  /** One finished line. */
+  /** Writes one complete line. */
   say(text: string): void;
 }
 
 export interface ProgressOptions {
   write(text: string): void;
   isTerminal: boolean;
-  /** Between two lines that say it still goes on, where lines cannot be rewritten. */
+  /** Interval of progress lines outside of a terminal. */
   everyMs?: number;
 }
 
@@ -41,5 +41,5 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** Says nothing: for tests. */
+/** Prints nothing, for tests. */
 export const silentProgress: Progress = { say: () => undefined, during: (_text, work) => work() };

@@ -1,19 +1,19 @@
-/** How one part's program is looked for and obtained, as data. */
+/** Description of how the program of a part is found and obtained. */
 import type { Progress } from './progress.ts';
 import { lastOutput, runCommand } from './runCommand.ts';
 
 export interface Recipe {
   part: string;
-  /** For the operator. */
+  /** Name for the operator. */
   title: string;
-  /** What to set when nothing else works, and to what. */
+  /** Variable to set when all else fails, and its value. */
   variable: string;
   variableMeans: string;
-  /** Set for parts whose variable is the path of a program. */
+  /** Set when the variable is the path of a program. */
   programVariable?: string;
-  /** Names on PATH, the preferred first. */
+  /** Names on PATH, preferred first. */
   commands: readonly string[];
-  /** Throws, saying why, when the program does not run or is of a version that cannot be used. */
+  /** Throws with the reason when the program does not run or its version is unsuitable. */
   accept(program: string): Promise<void>;
   sources: readonly Source[];
 }
@@ -28,13 +28,13 @@ export interface ObtainContext {
 /** One way to obtain a program. */
 export interface Source {
   name: string;
-  /** Where the program lies when this way was gone before; undefined when it does not end in the cache. */
+  /** Path of the program from an earlier run. Undefined when this source does not use the cache. */
   cachedAt(cache: string): string | undefined;
-  /** Returns the program's path, or throws saying why not. */
+  /** Returns the path of the program. Throws with the reason. */
   obtain(context: ObtainContext): Promise<string>;
 }
 
-/** What `program --version` says; throws when it does not run. */
+/** Output of `program --version`. Throws when it fails. */
 export async function versionOf(program: string, flag = '--version'): Promise<string> {
   const result = await runCommand(program, [flag], { timeoutMs: 20_000 });
   if (result.code !== 0) throw new Error(`"${flag}" does not run (${lastOutput(result)})`);

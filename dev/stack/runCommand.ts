@@ -1,8 +1,8 @@
-/** Runs a command to its end, with a deadline and bounded output. Never throws for a failing command. */
+/** Runs a command with a deadline and bounded output. Never rejects for a failing command. */
 import { spawn } from 'node:child_process';
 
 export interface RunResult {
-  /** The exit code; -1 when it was killed, ran too long or could not be started. */
+  /** Exit code. -1 when it was killed, timed out or could not start. */
   code: number;
   stdout: string;
   stderr: string;
@@ -21,7 +21,7 @@ export function runCommand(command: string, args: readonly string[], options: Ru
     const output = { stdout: '', stderr: '' };
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own, so that a deadline also ends what the command started (npm, go, apt-get).
+      // Own process group, so that a deadline also kills child processes (of npm, go, apt-get).
       detached: true,
       ...(options.env && { env: options.env }),
       ...(options.cwd && { cwd: options.cwd }),
@@ -36,7 +36,7 @@ export function runCommand(command: string, args: readonly string[], options: Ru
       resolve({ code, ...output });
     };
     const endWithUs = () => endGroup(child.pid);
-    // Before other work of the end: whoever removes the folder of a build needs the build to be over.
+    // Runs before other exit listeners, because a build must end before its folder is removed.
     process.prependOnceListener('exit', endWithUs);
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].on('data', (bytes: Buffer) => {
@@ -56,11 +56,11 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Already gone.
+    // The group has already ended.
   }
 }
 
-/** The last lines of what a failed command said: enough to act on, short enough for one message. */
+/** Last lines of a failed command's output, short enough for one message. */
 export function lastOutput(result: RunResult): string {
   const words = `${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-3).join(' | ');
   return `exit code ${result.code}${words ? `: ${words.slice(-400)}` : ''}`;

@@ -1,4 +1,4 @@
-/** Who runs on a data folder, kept in `run/`, so that the next start finds what a killed supervisor left behind. */
+/** Records of the processes on a data folder, in `run/`, so that the next start finds those of a killed supervisor. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ export function writeRecord(folder: string, target: Stoppable, pid: number): voi
   writeFileSync(path.join(folder, 'run', `${name}.json`), JSON.stringify(record), { mode: 0o600 });
 }
 
-/** Stops every recorded process that still runs, the services before the parts they use; names those it stopped. */
+/** Stops all recorded processes that still run, services before parts. Returns their names. */
 export async function stopOrphans(folder: string): Promise<string[]> {
   const orphans = readRecords(folder).filter(isAlive);
   const services = orphans.filter((record) => isService(record.name));
@@ -32,7 +32,7 @@ export async function stopOrphans(folder: string): Promise<string[]> {
   return orphans.map((record) => record.name);
 }
 
-/** At once and without waiting: for a process that is about to end itself. */
+/** Kills without waiting, for a process that is about to exit. */
 export function killRecorded(folder: string): void {
   for (const record of readRecords(folder)) signal(record, 'SIGKILL');
 }
@@ -53,7 +53,7 @@ function readRecords(folder: string): RunRecord[] {
     try {
       return [JSON.parse(readFileSync(path.join(run, name), 'utf8')) as RunRecord];
     } catch {
-      // Half-written by a process that was killed meanwhile: it names nobody.
+      // Incomplete record of a killed process.
       return [];
     }
   });
@@ -73,6 +73,6 @@ function signal(record: RunRecord, name: NodeJS.Signals): void {
   try {
     process.kill(record.pid, name);
   } catch {
-    // It ended in between, or belongs to another user; the caller's deadline decides.
+    // It ended meanwhile, or belongs to another user. The caller's deadline applies.
   }
 }

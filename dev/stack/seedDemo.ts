@@ -1,4 +1,4 @@
-/** The demo account: 100 USD of credit, 10 diem a day, one key of each type. The same at every start of a data folder. */
+/** Demo account with 100 USD of credit, 10 diem a day and one key of each type. The same at every start. */
 import path from 'node:path';
 import type pg from 'pg';
 import { nanoFromNumber } from '../../domain/money.ts';
@@ -11,14 +11,14 @@ import { readJson, writeJson } from './jsonFile.ts';
 export interface Demo {
   accountId: string;
   keys: { admin: string; inference: string };
-  /** Whether the demonstration job of a new data folder is done. */
+  /** Whether the demonstration job has run. */
   demonstrated: boolean;
 }
 
 const CREDIT_USD = 100;
 const DIEM_A_DAY = 10;
 
-/** Idempotent: what a killed start left half-done is finished, nothing is given twice. */
+/** Idempotent: completes what a killed start left, and grants nothing twice. */
 export async function seedDemo(dataFolder: string, databaseUrl: string): Promise<Demo> {
   const pool = openPool({ databaseUrl, applicationName: 'farebox-start', max: 1 });
   try {
@@ -32,7 +32,7 @@ export async function seedDemo(dataFolder: string, databaseUrl: string): Promise
   }
 }
 
-/** Secrets are shown once and stored as hashes only, so the data folder keeps its own copy, for its owner. */
+/** The database has only hashes of the secrets, so the data folder keeps a copy for its owner. */
 export function saveDemo(dataFolder: string, demo: Demo): void {
   writeJson(demoFile(dataFolder), demo);
 }

@@ -1,4 +1,4 @@
-/** Our own processes in the stack: one API and one worker, which are waited for until both do their work. */
+/** Starts our own processes, one API and one worker, and waits until both work. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,25 +13,25 @@ import { type SuperviseOptions, supervise } from './supervise.ts';
 
 interface ServiceOptions {
   environment: NodeJS.ProcessEnv;
-  /** Relative paths in the configuration file start here. */
+  /** Base of relative paths in the configuration file. */
   cwd: string;
 }
 
 /**
- * Of an API process. Of the 16 MB that the space for new objects may grow to, all are used sooner or later; with half of
- * them it is as quick, and collects for half as long at a time. Bench `memory`.
+ * Node flags of an API process. The space for new objects would grow to 16 MB, all of which is used in time. With half
+ * of it the process is as fast, and each collection takes half as long. Bench `memory`.
  */
 export const API_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
 
 /**
- * Of a worker process. The space for new objects grows to 32 MB in each of its two threads and stays there; with a quarter
- * of that it does as much. Bench `waiting`.
+ * Node flags of a worker process. The space for new objects would grow to 32 MB in each of its two threads and stay
+ * there. A quarter of that gives the same throughput. Bench `waiting`.
  */
 export const WORKER_FLAGS: readonly string[] = ['--max-semi-space-size=4'];
 
-/** Longer than a worker takes to let its steps finish. */
+/** Longer than a worker needs to finish its steps. */
 const WORKER_STOP_MS = 40_000;
-/** What an API process needs beyond its drain time: to settle what was cut, and to close. */
+/** Time of an API process beyond its drain time, to settle interrupted calls and close. */
 const API_SETTLE_MS = 15_000;
 
 function apiProcess(options: ServiceOptions, origin: string): PartProcess {
@@ -46,7 +46,7 @@ function apiProcess(options: ServiceOptions, origin: string): PartProcess {
 }
 
 function workerProcess(options: ServiceOptions): PartProcess {
-  // It waits by itself for what it needs; that it polls is checked once, by whoever waits for the whole.
+  // The worker waits for its dependencies itself. `startServices` checks once that it polls.
   const process = service('worker', '../../workers/main.js', options);
   return { ...process, args: [...WORKER_FLAGS, ...process.args], check: async () => undefined };
 }
@@ -64,14 +64,14 @@ function service(name: string, script: string, { environment, cwd }: ServiceOpti
   };
 }
 
-/** Throws, with the first words of the answer, when it is not 200. */
+/** Throws with the beginning of the response unless the status is 200. */
 async function mustAnswer(url: string): Promise<void> {
   const answer = await callOwn(url, { timeoutMs: 5_000 });
   const words = await answer.text();
   if (answer.status !== 200) throw new Error(`${url} answers ${answer.status}: ${words.slice(0, 300)}`);
 }
 
-/** Repeats `check` until it no longer throws; throws its last error, with `what`, when that takes over `timeoutMs`. */
+/** Repeats `check` until it succeeds. After `timeoutMs` throws its last error with `what`. */
 async function untilTrue(what: string, check: () => Promise<void>, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -92,7 +92,7 @@ interface PollCheck {
   pid: number;
 }
 
-/** A process without a port is ready when the server has seen it ask for work. Throws until then. */
+/** A worker has no port, so it is ready when the server has seen its poll. Throws until then. */
 async function mustPoll({ temporal: at, queue, pid }: PollCheck): Promise<void> {
   const temporal = openTemporal(at);
   try {
@@ -107,14 +107,14 @@ async function mustPoll({ temporal: at, queue, pid }: PollCheck): Promise<void> 
 interface ServicesOptions {
   environment: NodeJS.ProcessEnv;
   config: Config;
-  /** Where the API is reached, e.g. http://127.0.0.1:8080. */
+  /** Origin of the API, such as http://127.0.0.1:8080. */
   origin: string;
   supervision: SuperviseOptions;
 }
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** Throws, with the reason of what is not ready, when that takes longer than a minute. */
+/** Throws after a minute, with the reason why a process is not ready. */
 export async function startServices(options: ServicesOptions): Promise<void> {
   const { config, origin, supervision } = options;
   const how = { environment: options.environment, cwd: process.cwd() };

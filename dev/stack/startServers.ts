@@ -1,4 +1,4 @@
-/** Starts the servers of the stack on free ports of this machine, side by side, and says how each is reached. */
+/** Starts the servers concurrently on free ports of this machine, and returns their addresses. */
 import path from 'node:path';
 import { freePorts } from './freePorts.ts';
 import type { Programs } from './locate.ts';
@@ -20,22 +20,22 @@ export interface ServerSecrets {
 }
 
 export interface ServersOptions {
-  /** Each server's data lies in a folder of its name in here. */
+  /** Parent folder: each server's data is in a subfolder of its name. */
   folder: string;
   programs: Partial<Programs<ServerName>>;
   secrets: ServerSecrets;
   supervision?: SuperviseOptions;
-  /** Settings of throwaway servers. */
+  /** Settings for temporary servers. */
   postgresSettings?: Record<string, string>;
   redisDatabases?: number;
-  /** The region that the S3 server answers to. */
+  /** Region of the S3 server. */
   region: string;
   withUi: boolean;
 }
 
 export interface Servers {
   supervised: Map<ServerName, SupervisedProcess>;
-  /** Environment variables (DATABASE_URL and so on) for the servers started here. */
+  /** Variables (DATABASE_URL and so on) with the addresses of the servers. */
   environment: Record<string, string>;
   temporalUiUrl?: string;
 }
@@ -47,7 +47,7 @@ interface Start extends ServersOptions {
   ports: Record<ServerName | 'ui', number>;
 }
 
-/** Starts those that `programs` names. When one does not start, the others are stopped again before it throws. */
+/** Starts the servers in `programs`. If one fails, stops the others and throws. */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const [postgres = 0, redis = 0, s3 = 0, temporal = 0, ui = 0] = await freePorts(5);
   const start: Start = { ...options, ports: { postgres, redis, s3, temporal, ui } };

@@ -1,4 +1,4 @@
-/** Keeps one process running: logs to a file, records who it is, restarts it with back-off, stops it with a deadline. */
+/** Keeps one process running: writes its log and record, restarts it with backoff, stops it with a deadline. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
@@ -9,21 +9,21 @@ import { writeRecord } from './runRecords.ts';
 export interface SupervisedProcess {
   name: string;
   pid(): number | undefined;
-  /** Asks it to stop, and kills it when it has not after its deadline. */
+  /** Sends the stop signal, and kills the process after its deadline. */
   stop(): Promise<void>;
 }
 
 export interface SuperviseOptions {
-  /** Where `logs/` and `run/` lie. */
+  /** Parent of `logs/` and `run/`. */
   folder: string;
-  /** Called when the process is launched, before it is ready: whoever stops the stack must know of it by then. */
+  /** Called at launch, before the process is ready, so that a stop of the stack includes it. */
   register?(supervised: SupervisedProcess): void;
-  /** Called at each unplanned end, before the pause that goes before the restart. */
+  /** Called at each unplanned exit, before the pause and restart. */
   onCrash?(event: { name: string; how: string; restartInMs: number }): void;
   onRestart?(event: { name: string; pid: number }): void;
-  /** Called when a part that runs has not answered for too long, just before it is killed and starts again. */
+  /** Called when a part has not answered for too long, before it is killed and restarted. */
   onSilence?(event: { name: string; silentMs: number }): void;
-  /** How often a running part is asked, and for how long it may have no answer. */
+  /** Interval of checks of a running part, and the maximum time without an answer. */
   liveness?: Liveness;
 }
 
@@ -34,15 +34,15 @@ interface Liveness {
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
-/** A process that ran this long starts its next back-off from the beginning. */
+/** After this uptime the backoff starts from its first pause again. */
 const STEADY_MS = 30_000;
 const LOG_CHECK_MS = 30_000;
-/** One question; a check that never comes back must not be the last one. */
+/** Limit of one check, so that a hanging check does not end the supervision. */
 const CHECK_LIMIT_MS = 10_000;
-/** Far longer than a busy machine is silent: a part is killed for being stuck, not for being slow. */
+/** Far longer than a busy machine is silent, so that only stuck parts are killed. */
 const LIVENESS: Liveness = { everyMs: 10_000, limitMs: 90_000 };
 
-/** Starts the process and resolves when it is ready; throws, with the end of its log, when it never is. */
+/** Starts the process and resolves when it is ready. Rejects with the end of its log when it never is. */
 export async function supervise(part: PartProcess, options: SuperviseOptions): Promise<SupervisedProcess> {
   const state: State = { part, options, stopping: false, pauseMs: FIRST_PAUSE_MS };
   const supervised = { name: part.name, pid: () => state.child?.pid, stop: () => stop(state) };
@@ -65,16 +65,16 @@ function keepLogSmall({ part, options }: State): void {
   try {
     limitLog(options.folder, part.name);
   } catch {
-    // Tried again in half a minute.
+    // Repeated after `LOG_CHECK_MS`.
   }
 }
 
-/** Kills a part that runs but does not answer; its end is then one like any other. */
+/** Kills a part that runs but does not answer. The exit is then handled like any other. */
 async function watch(state: State, { everyMs, limitMs }: Liveness): Promise<void> {
   let answeredAt = Date.now();
   while (!state.stopping) {
     await sleep(everyMs, undefined, { ref: false });
-    // A process that is only starting has its own deadline.
+    // A starting process has its own deadline.
     if (state.restarting || state.stopping || hasEnded(state.child)) answeredAt = Date.now();
     else if (await answers(state)) answeredAt = Date.now();
     const silentMs = Date.now() - answeredAt;
@@ -127,7 +127,7 @@ function launch(state: State): void {
       cwd: part.cwd,
       env: part.env,
       stdio: ['ignore', log, log],
-      // Out of the terminal's group: Ctrl-C reaches the supervisor alone, which stops the parts in order.
+      // Own process group, so that Ctrl-C reaches only the supervisor, which stops the parts in order.
       detached: true,
     });
   } finally {
@@ -181,20 +181,20 @@ async function restartForever(state: State): Promise<void> {
   if (!state.stopping) state.child?.once('exit', () => void restartForever(state));
 }
 
-/** Never throws: a full disk must not end the supervision of the others. */
+/** Never rejects, because a full disk must not end the supervision of other parts. */
 async function startAgain(state: State): Promise<void> {
   try {
     launch(state);
     await becomesReady(state);
   } catch {
-    // Ended again, or hangs without answering: either way the next round starts a fresh one.
+    // It ended again or hangs. The next round starts a new one.
     if (!state.stopping) await end(state.child, 'SIGKILL', 5_000);
     return;
   }
   try {
     state.options.onRestart?.({ name: state.part.name, pid: state.child?.pid ?? 0 });
   } catch {
-    // Whoever listens could not note it; the part runs all the same.
+    // The listener failed, but the part runs.
   }
 }
 
@@ -222,14 +222,14 @@ function logFile(folder: string, name: string): string {
   return path.join(folder, 'logs', `${name}.log`);
 }
 
-/** The log of a part: appended to over restarts, and kept from growing without end. */
+/** Opens the log of a part for appending, with a size limit. */
 function openLog(folder: string, name: string): number {
   mkdirSync(path.join(folder, 'logs'), { recursive: true, mode: 0o700 });
   limitLog(folder, name);
   return openSync(logFile(folder, name), 'a', 0o600);
 }
 
-/** The process holds the file open for appending, so it is emptied in place, after a copy; one older copy is kept. */
+/** Copies the log (one copy is kept) and truncates it in place, because the process keeps it open. */
 function limitLog(folder: string, name: string): void {
   const file = logFile(folder, name);
   const sizeBytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -237,7 +237,7 @@ function limitLog(folder: string, name: string): void {
   try {
     copyFileSync(file, `${file}.1`);
   } finally {
-    // Also when there was no room for the copy: then all the more.
+    // Truncates even when the disk has no room for the copy.
     truncateSync(file);
   }
 }

@@ -1,17 +1,17 @@
-/** What the supervisor knows of its processes, what it tells of them, and how it ends: whole, in order, with deadlines. */
+/** Supervises all processes: lists them, prints their events, and stops them in order with deadlines. */
 import type { DataFolder } from './dataFolder.ts';
 import { removeDevFile } from './devFile.ts';
 import type { SupervisedProcess, SuperviseOptions } from './supervise.ts';
 
 export interface Supervision {
-  /** For every process that is started. */
+  /** Options for every process. */
   options: SuperviseOptions;
-  /** Process ids by name. */
+  /** Process ids by name of part. */
   processes(): Record<string, number>;
-  /** Called after each restart of a part, since its process is another one then. */
+  /** Called after each restart of a part, which changes its process id. */
   whenRestarted(listener: () => void): void;
   isStopping(): boolean;
-  /** Stops all that was started and lets go of the data folder; repeating it waits for the same end. */
+  /** Stops all processes and releases the data folder. Repeated calls wait for the same end. */
   shutDown(): Promise<void>;
 }
 
@@ -50,12 +50,12 @@ export function openSupervision(folder: DataFolder, say: (text: string) => void)
 
 const ONE_WISH_MS = 1_000;
 
-/** Ctrl-C, SIGTERM, a closed terminal: everything stops and the process ends with 0. Asked twice: at once. */
+/** On Ctrl-C, SIGTERM or a closed terminal stops everything and exits with 0. A second signal kills at once. */
 export function stopWhenAsked(supervision: Supervision, say: (text: string) => void): void {
   let askedAtMs = 0;
   const stop = () => {
     if (supervision.isStopping()) {
-      // One Ctrl-C under npm arrives twice: from the terminal, and passed on by npm.
+      // One Ctrl-C under npm arrives twice: from the terminal, and forwarded by npm.
       if (Date.now() - askedAtMs < ONE_WISH_MS) return;
       for (const pid of Object.values(supervision.processes())) kill(pid);
       process.exit(1);
@@ -72,7 +72,7 @@ export function stopWhenAsked(supervision: Supervision, say: (text: string) => v
     process.stderr.write(`${error.stack ?? error.message}\n`);
     void supervision.shutDown().then(() => process.exit(1));
   });
-  // Whoever read our output may be gone; the service is not.
+  // The service survives when the reader of its output has gone.
   process.stdout.on('error', () => undefined);
 }
 
@@ -80,19 +80,16 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // Already gone.
+    // The process has already ended.
   }
 }
 
-/** Every process that this supervisor started. */
+/** All processes of this supervisor. */
 interface RunningProcesses {
   add(supervised: SupervisedProcess): void;
-  /** Process ids by name, of those that run now. */
+  /** Ids by name of the processes that run now. */
   processes(): Record<string, number>;
-  /**
-   * Order of stopping: processes that accept work first, then the parts they use, the database last. Each has its own
-   * deadline.
-   */
+  /** Stops services first, then the parts they use, the database last. Each has its own deadline. */
   stopAll(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** anvil, a local EVM chain that lives in one process; its state can be kept in a file. */
+/** anvil, a local EVM chain in one process, whose state can be kept in a file. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { callOwn } from '../../../infra/http/operatorFetch.ts';
@@ -10,15 +10,15 @@ export interface AnvilOptions {
   folder: string;
   port: number;
   chainId: number;
-  /** Seconds between blocks; without it each transaction gets its block at once. */
+  /** Seconds between blocks. Default: one block per transaction, at once. */
   blockSeconds?: number;
-  /** A mnemonic whose first ten accounts have all the ether of the chain; anvil's public one unless told. */
+  /** Mnemonic whose first ten accounts own all ether of the chain. Default: anvil's public mnemonic. */
   mnemonic?: string;
-  /** The chain goes on from this file and is written to it now and then, and at the end. */
+  /** File from which the chain continues. Written periodically and at the end. */
   stateFile?: string;
 }
 
-/** A crash of the machine costs the chain at most this many seconds. */
+/** Maximum time that is lost in a crash of the machine. */
 const STATE_INTERVAL_S = 5;
 
 export function anvilProcess(options: AnvilOptions): PartProcess {
@@ -27,7 +27,7 @@ export function anvilProcess(options: AnvilOptions): PartProcess {
     name: 'chain',
     command: options.program.path,
     args: anvilArguments(options),
-    // It keeps a folder of its own in HOME otherwise.
+    // anvil creates a folder in HOME.
     env: { ...partEnvironment(), HOME: options.folder },
     cwd: options.folder,
     check: () => mustBeChain(`http://127.0.0.1:${options.port}`, options.chainId),
@@ -41,7 +41,7 @@ export function anvilArguments(options: Omit<AnvilOptions, 'program' | 'folder'>
   const { blockSeconds, mnemonic, stateFile } = options;
   return [
     ...['--host', '127.0.0.1', '--port', String(options.port), '--chain-id', String(options.chainId)],
-    // With it, a block that waits for its time still takes what is sent to it by hand (evm_mine).
+    // Mixed mining: transactions and evm_mine still get a block at once, between the timed blocks.
     ...(blockSeconds === undefined ? [] : ['--block-time', String(blockSeconds), '--mixed-mining']),
     ...(mnemonic === undefined ? [] : ['--mnemonic', mnemonic]),
     ...(stateFile === undefined

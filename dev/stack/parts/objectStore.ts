@@ -1,4 +1,4 @@
-/** The S3 server (versitygw) over a folder: objects are files, their attributes lie in a sidecar folder. */
+/** S3 server (versitygw) over a folder. Objects are files, their attributes are in a sidecar folder. */
 import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -23,7 +23,7 @@ export function objectStoreProcess(options: ObjectStoreOptions): PartProcess {
     name: 's3',
     command: options.program.path,
     args: [...serve, 'posix', '--sidecar', sidecar, data],
-    // By the environment, not by flags: a command line is readable by everyone on the machine.
+    // Keys are in the environment, because command lines are readable by all users of the machine.
     env: partEnvironment({
       ROOT_ACCESS_KEY: options.accessKeyId,
       ROOT_SECRET_KEY: options.secretAccessKey,
@@ -36,7 +36,7 @@ export function objectStoreProcess(options: ObjectStoreOptions): PartProcess {
   };
 }
 
-/** Whether something accepts connections on a loopback port. */
+/** Rejects unless a process accepts connections on the loopback port. */
 function accepts(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port, host: '127.0.0.1' });

@@ -1,4 +1,4 @@
-/** Postgres: its cluster made once, its server on the loopback address, also when the caller is root. */
+/** Postgres on the loopback address: creates its cluster once, and runs for root too. */
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
@@ -9,13 +9,13 @@ import { initdbOf } from '../recipes/postgres.ts';
 import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface PostgresOptions {
-  /** `postgres`; `initdb` lies beside it. */
+  /** `postgres`, with `initdb` in the same folder. */
   program: FoundProgram;
-  /** Holds `data/`, the cluster. */
+  /** Folder with the cluster in `data/`. */
   folder: string;
   port: number;
   password: string;
-  /** Further server settings, e.g. `{ fsync: 'off' }` for throwaway clusters. */
+  /** Additional server settings, such as `{ fsync: 'off' }` for temporary clusters. */
   settings?: Record<string, string>;
 }
 
@@ -25,7 +25,7 @@ export function postgresUrl(options: { port: number; password: string; database:
   return `postgres://${USER}:${options.password}@127.0.0.1:${options.port}/${options.database}`;
 }
 
-/** Makes the cluster when there is none, and says how its server is run. Throws with initdb's words when it fails. */
+/** Creates the cluster if missing, and describes its server. Throws with initdb's output when it fails. */
 export async function preparePostgres(options: PostgresOptions): Promise<PartProcess> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const user = await asOrdinaryUser(options.program.path, options.folder);
@@ -47,22 +47,22 @@ export async function preparePostgres(options: PostgresOptions): Promise<PartPro
     env: partEnvironment(),
     cwd: options.folder,
     check: () => query(postgresUrl({ ...options, database: 'postgres' }), 'select 1').then(() => undefined),
-    // "Too many clients" is said by a server that works.
+    // "Too many clients" proves that the server works.
     isAnswer: (error) => error instanceof pg.DatabaseError,
-    // Long enough for the recovery of a cluster that was killed under load.
+    // Long enough for crash recovery under load.
     readyTimeoutMs: 60_000,
     stopSignal: 'SIGINT',
     stopTimeoutMs: 20_000,
   };
 }
 
-/** Whoever started it last may have been another user: all of it is given to the one who runs it now. */
+/** Another user may have started it last, so all files are given to the current one. */
 async function giveTo({ ownerId }: UserSwitch, folder: string): Promise<void> {
   if (ownerId === undefined || statSync(folder).uid === ownerId) return;
   await runCommand('chown', ['-R', `${ownerId}:${ownerId}`, folder], { timeoutMs: 120_000 });
 }
 
-/** Into a folder beside it, renamed when complete: a cluster is there whole or not at all. */
+/** Writes to another folder and renames it, so that a cluster is complete or absent. */
 async function initialise(options: PostgresOptions, user: UserSwitch, data: string): Promise<void> {
   const fresh = `${data}.new`;
   rmSync(fresh, { recursive: true, force: true });
@@ -90,10 +90,10 @@ export async function ensureDatabase(adminUrl: string, name: string): Promise<vo
   if (found.length === 0) await query(adminUrl, `create database ${pg.escapeIdentifier(name)}`);
 }
 
-/** One statement on a connection of its own, for set-up steps that happen once. */
+/** Runs one statement on its own connection, for one-time setup. */
 export async function query(url: string, text: string, values: unknown[] = []): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  // A server that is stopped under an idle connection must not end this process.
+  // A server stop during an idle connection must not end this process.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -1,4 +1,4 @@
-/** Redis: limits and short-lived caches only, so nothing is kept on disk. */
+/** Redis, for limits and short-lived caches only: nothing is stored on disk. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -9,9 +9,9 @@ export interface RedisOptions {
   program: FoundProgram;
   folder: string;
   port: number;
-  /** Letters and digits. Other users of the machine reach the port, too. */
+  /** Letters and digits. Needed because other users of the machine can reach the port. */
   password: string;
-  /** Numbered databases; 16 unless told. */
+  /** Number of databases. Default: 16. */
   databases?: number;
 }
 
@@ -21,7 +21,7 @@ export function redisUrl({ port, password }: Pick<RedisOptions, 'port' | 'passwo
 
 export function redisProcess(options: RedisOptions): PartProcess {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-  // In a file, not among the arguments: a command line is readable by everyone on the machine.
+  // The password is in a file, because command lines are readable by all users of the machine.
   const file = path.join(options.folder, 'redis.conf');
   writeFileSync(file, `requirepass ${options.password}\n`, { mode: 0o600 });
   const databases = options.databases === undefined ? [] : ['--databases', String(options.databases)];
@@ -44,7 +44,7 @@ function ping({ port, password }: RedisOptions): Promise<void> {
     const socket = net.connect({ port, host: '127.0.0.1' });
     socket.setTimeout(2_000, () => socket.destroy(new Error('no answer in 2 s')));
     socket.once('error', reject);
-    // A server that ends before it answers just hangs up.
+    // A server that ends early closes the connection without an error.
     socket.once('close', () => reject(new Error('no answer')));
     socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
     let answer = '';

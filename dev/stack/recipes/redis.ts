@@ -3,8 +3,8 @@ import { versionOf } from '../recipe.ts';
 import { aptInstall, debianPackage } from '../sources/debian.ts';
 
 /**
- * Debian's redis-tools carries the server too: one program that takes its part from the name it is called by, so the
- * unpacked one is called by another.
+ * Debian's redis-tools contains the server: one program acts by the name it is started with. So the unpacked program is
+ * started as the server.
  */
 export const redisRecipe: Recipe = {
   part: 'redis',

@@ -1,4 +1,4 @@
-/** The programs that speak and that recognise speech: parts that the service starts without. */
+/** Programs for speech synthesis and recognition. The service starts without them. */
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { modelArguments } from '../../../engines/speech/runPocketsphinx.ts';
@@ -10,8 +10,8 @@ const RECOGNISER = 'pocketsphinx_batch';
 const MODEL = path.join('usr', 'share', 'pocketsphinx', 'model', 'en-us');
 
 /**
- * The speech recogniser and its English model. Without it `local-transcribe` is offline and the rest works, so nothing is
- * installed on the machine for its sake. `model` is the folder that the operator names.
+ * Speech recogniser with its English model. Without it only `local-transcribe` is offline, so it is never installed on
+ * the machine. `model` is the folder that the operator configured.
  */
 export function pocketsphinxRecipe(model?: string): Recipe {
   return {
@@ -36,7 +36,7 @@ export function pocketsphinxRecipe(model?: string): Recipe {
   };
 }
 
-/** The folder of its English model: the named one, or where Debian's package puts it; undefined where there is none. */
+/** Folder of the English model: the named one, else that of Debian's package. Undefined when missing. */
 export function recogniserModel(program: string, named?: string): string | undefined {
   if (named) return hasModel(named) ? path.resolve(named) : undefined;
   const home = path.dirname(path.dirname(realpathSync(program)));
@@ -47,7 +47,7 @@ function hasModel(folder: string): boolean {
   return existsSync(path.join(folder, 'en-us.lm.bin'));
 }
 
-/** It starts without its model as well, and then hears nothing: it is made to load it. */
+/** Loads the model as a test, because the program starts without it but recognises nothing. */
 async function acceptRecogniser(program: string, named: string | undefined): Promise<void> {
   const model = recogniserModel(program, named);
   if (model === undefined) throw new Error(`there is no English model ${named ? `in ${named}` : 'beside it'}`);
@@ -58,8 +58,8 @@ async function acceptRecogniser(program: string, named: string | undefined): Pro
 }
 
 /**
- * The speech synthesiser. Without it models that speak are offline and the rest works, so nothing is installed on the
- * machine for its sake: unpacked into the cache or left out. It is a program of its own under the GPL and never part of ours.
+ * Speech synthesiser. Without it only the speaking models are offline, so it is never installed on the machine: it is
+ * unpacked into the cache or omitted. It is a separate program under the GPL, never part of ours.
  */
 export const espeakRecipe: Recipe = {
   part: 'espeak',
@@ -82,7 +82,7 @@ export const espeakRecipe: Recipe = {
   ],
 };
 
-/** It starts without its languages as well, and then cannot speak. */
+/** Lists voices as a test, because the program starts without its languages but cannot speak. */
 async function acceptSynthesiser(program: string): Promise<void> {
   const listed = await runCommand(program, ['--voices=en'], { timeoutMs: 20_000 });
   if (listed.code !== 0 || !/^\s*\d+\s+en/m.test(listed.stdout)) throw new Error('it lists no English voice');

@@ -6,7 +6,7 @@ import { officialDownload, type ReleaseArchive } from '../sources/officialDownlo
 const VERSION = '1.5.0';
 const RELEASE = `https://github.com/temporalio/cli/releases/download/v${VERSION}`;
 const kept = { folder: `temporal-cli-${VERSION}`, program: 'temporal', title: `Temporal ${VERSION}` };
-/** Fairness and worker versioning need it. */
+/** Required by fairness and worker versioning. */
 const OLDEST_SERVER = { major: 1, minor: 29 };
 
 function archive(platform: string, sha256: string): ReleaseArchive {
@@ -33,7 +33,7 @@ export const temporalRecipe: Recipe = {
   ],
 };
 
-/** "temporal version 1.5.0 (Server 1.29.0, UI 2.41.0)": what counts is the server in it. */
+/** "temporal version 1.5.0 (Server 1.29.0, UI 2.41.0)": the server version counts. */
 async function accept(program: string): Promise<void> {
   const version = await versionOf(program);
   const [, major = '0', minor = '0'] = /Server (\d+)\.(\d+)/.exec(version) ?? [];

@@ -1,4 +1,4 @@
-/** Debian packages, with the libraries that this machine lacks, unpacked without root; or installed by root. */
+/** Debian packages with missing libraries, unpacked without root or installed by root. */
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,20 +9,20 @@ import { lastOutput, type RunResult, runCommand } from '../runCommand.ts';
 
 export interface DebianProgram {
   package: string;
-  /** What it does not ask for itself, and is of no use without. */
+  /** Required packages that it does not depend on. */
   alongside?: readonly string[];
-  /** Commands to offer in `bin/`, and what each is under the unpacked root. */
+  /** Commands for `bin/`, with the path of each program under the unpacked root. */
   programs: Record<string, string>;
   folder: string;
-  /** Data that the programs look for below /usr: the variable that names its folder, and a file that lies in it. */
+  /** Data below /usr: the variable for its folder, and a file that identifies the folder. */
   data?: { variable: string; marker: string };
 }
 
 const APT_TIMEOUT_MS = 10 * 60_000;
-/** An unreachable mirror costs seconds, not minutes. */
+/** Limits the time for an unreachable mirror to seconds. */
 const PATIENCE = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=10', '-o', 'Acquire::https::Timeout=10'];
 
-/** Unpacks into `<folder>/root`; `<folder>/bin/<command>` runs with the unpacked libraries. */
+/** Unpacks into `<folder>/root`. `<folder>/bin/<command>` runs with the unpacked libraries. */
 export function debianPackage(debian: DebianProgram, command: string): Source {
   return intoCache({
     name: `Debian package ${debian.package}`,
@@ -34,7 +34,7 @@ export function debianPackage(debian: DebianProgram, command: string): Source {
   });
 }
 
-/** The last resort of a root: installs the package on the machine. */
+/** Last resort for root: installs the package on the machine. */
 export function aptInstall(packageName: string, command: string): Source {
   return {
     name: `apt-get install ${packageName}`,
@@ -56,7 +56,7 @@ export function aptInstall(packageName: string, command: string): Source {
 }
 
 async function unpack(debian: DebianProgram, folder: string, context: ObtainContext): Promise<void> {
-  // apt's own state goes to a temporary folder: it needs neither root nor a path without spaces then.
+  // A temporary folder for apt's state requires neither root nor a data path without spaces.
   const state = mkdtempSync(path.join(os.tmpdir(), 'farebox-apt-'));
   try {
     await download([debian.package, ...(debian.alongside ?? [])], state, context.environment);
@@ -103,7 +103,7 @@ async function firstFailure(steps: string[][], environment: NodeJS.ProcessEnv): 
   return undefined;
 }
 
-/** The distribution's own list first: a third party's list that does not answer must not fail the whole. */
+/** The distribution's own list comes first, so that a broken list of a third party does not matter. */
 function sourceLists(): Record<string, string>[] {
   const own = ['debian.sources', 'ubuntu.sources']
     .map((name) => path.join('/etc/apt/sources.list.d', name))
@@ -112,7 +112,7 @@ function sourceLists(): Record<string, string>[] {
   return [...restricted, {}];
 }
 
-/** The machine's list of installed packages says which libraries are missing here. */
+/** Keeps the machine's list of installed packages, which shows the missing libraries. */
 function stateSettings(state: string): Record<string, string> {
   return {
     'Dir::State::lists': path.join(state, 'lists'),
@@ -128,7 +128,7 @@ function settings(values: Record<string, string>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
 }
 
-/** A launcher per command, so that its path alone runs it: it finds the unpacked libraries from where it lies. */
+/** Writes a launcher per command that finds the unpacked libraries relative to its own path. */
 function writeLaunchers(debian: DebianProgram, folder: string): void {
   const root = path.join(folder, 'root');
   const fromHere = (found: string) => `$here/root/${path.relative(root, found)}`;
@@ -138,7 +138,7 @@ function writeLaunchers(debian: DebianProgram, folder: string): void {
   for (const [command, program] of Object.entries(debian.programs)) {
     const launcher = path.join(folder, 'bin', command);
     const target = path.join(path.dirname(program), command);
-    // A program that decides by its name what it is gets the name it is launched by.
+    // A program that acts by its name is linked under the name of the command.
     if (target !== program) symlinkSync(path.basename(program), path.join(root, target));
     const lines = [
       '#!/bin/sh',
@@ -150,7 +150,7 @@ function writeLaunchers(debian: DebianProgram, folder: string): void {
   }
 }
 
-/** Folders with libraries, but those of the C library: that one must be the machine's own. */
+/** Folders with libraries, except the C library, which must be the machine's own. */
 function libraryFolders(root: string): string[] {
   const files = readdirSync(root, { withFileTypes: true, recursive: true });
   const libraries = files.filter((file) => /\.so(\.|$)/.test(file.name));

@@ -1,4 +1,4 @@
-/** A program built from its pinned Go module: go.mod and go.sum under infra/deploy/tools name every version and sum. */
+/** Builds a program from its pinned Go module: go.mod and go.sum under infra/deploy/tools fix all versions and sums. */
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { lastOutput, runCommand } from '../runCommand.ts';
 export interface GoProgram {
   tool: string;
   title: string;
-  /** The package to build, e.g. github.com/temporalio/cli/cmd/temporal. */
+  /** Package to build, such as github.com/temporalio/cli/cmd/temporal. */
   package: string;
   folder: string;
   program: string;
@@ -45,7 +45,7 @@ async function mustHaveGo(wanted: string, environment: NodeJS.ProcessEnv): Promi
 }
 
 async function buildInto(go: GoProgram, folder: string, context: ObtainContext): Promise<void> {
-  // Gigabytes of modules and build cache: beside the result, so that they lie on the same disk, and gone with the build.
+  // Modules and build cache take gigabytes. Kept on the disk of the result, and removed with the build.
   const scratch = path.join(folder, 'scratch');
   const module = path.join(scratch, 'module');
   mkdirSync(module, { recursive: true });

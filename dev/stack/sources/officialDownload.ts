@@ -1,4 +1,4 @@
-/** A program from its maker's release archive, over https, checked against a SHA-256. */
+/** Program from an official release archive, over https, checked against a SHA-256. */
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadRelease } from '../../../infra/http/operatorFetch.ts';
@@ -8,18 +8,18 @@ import { lastOutput, runCommand } from '../runCommand.ts';
 
 export interface Release {
   title: string;
-  /** By `process.platform-process.arch`. */
+  /** By `<process.platform>-<process.arch>`. */
   archives: Partial<Record<string, ReleaseArchive>>;
   folder: string;
   program: string;
 }
 
 export interface ReleaseArchive {
-  /** A .tar.gz with the program in it. */
+  /** URL of a .tar.gz that contains the program. */
   url: string;
   /**
-   * The archive's checksum where it is known; else the URL of the checksum list of the same release, which shows that
-   * the download is whole but, coming from the same place, not that the place is honest: https stands for that.
+   * Pinned checksum, or the URL of the release's checksum list. The list proves a complete download but, coming from
+   * the same host, not an honest host: https does that.
    */
   checksum: { sha256: string } | { listedAt: string };
 }
@@ -76,7 +76,7 @@ async function expectedSha256(
   return sum;
 }
 
-/** Some archives wrap all in one folder. */
+/** Some archives contain a single folder. */
 function liftOut(folder: string, program: string): void {
   const files = readdirSync(folder, { withFileTypes: true, recursive: true });
   const found = files.find((file) => file.isFile() && file.name === program);
