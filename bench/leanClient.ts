@@ -113,8 +113,8 @@ const REQUESTS = 1_000;
 const PAUSE_MS = 8;
 
 /**
- * Measures the latency of a few clients that pause between requests, so that no queue forms (with pauses of 4 ms one
- * request in four met another). Pauses are random: equal ones would make all clients send at the same instant.
+ * Measures the latency of a few clients that pause between requests, so that no queue forms. With pauses of 4 ms, one
+ * request in four met another. Pauses are random: equal ones would make all clients send at the same instant.
  */
 export async function sendWithPauses(target: LeanRequest): Promise<number[]> {
   const waits: number[] = [];

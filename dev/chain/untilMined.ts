@@ -10,7 +10,7 @@ const LIMIT_MS = 60_000;
 
 /**
  * Polls for the receipt of a transaction. Throws after a minute. viem's own wait polls only on new blocks and misses a
- * block that arrives meanwhile, after which a chain with one block per transaction produces no other.
+ * block that arrives meanwhile. A chain with one block per transaction then produces no other.
  */
 export async function untilMined(client: ReadsReceipts, hash: Hex, pollMs = POLL_MS): Promise<TransactionReceipt> {
   const deadline = Date.now() + LIMIT_MS;

@@ -4,7 +4,6 @@ import { lastOutput, runCommand } from './runCommand.ts';
 
 export interface Recipe {
   part: string;
-  /** Name for the operator. */
   title: string;
   /** Variable to set when all else fails, and its value. */
   variable: string;

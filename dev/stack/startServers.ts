@@ -28,7 +28,6 @@ export interface ServersOptions {
   /** Settings for temporary servers. */
   postgresSettings?: Record<string, string>;
   redisDatabases?: number;
-  /** Region of the S3 server. */
   region: string;
   withUi: boolean;
 }

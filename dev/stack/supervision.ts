@@ -84,7 +84,6 @@ function kill(pid: number): void {
   }
 }
 
-/** All processes of this supervisor. */
 interface RunningProcesses {
   add(supervised: SupervisedProcess): void;
   /** Ids by name of the processes that run now. */

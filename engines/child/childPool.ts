@@ -24,8 +24,8 @@ export interface ChildAnswer {
 
 export interface ChildPool<Question, Answer> {
   /**
-   * Resolves with undefined when a limit ended the child. Rejects with TooManyWait, on abort, and when no child starts,
-   * which is not the file's fault.
+   * Resolves with undefined when no answer comes within the limits. Rejects with TooManyWait, on abort, and when no
+   * child starts, which is not the file's fault.
    */
   ask(question: Question, signal?: AbortSignal): Promise<Answer | undefined>;
   close(): void;

@@ -1,6 +1,6 @@
 /**
- * Runs a media program with limits on time, memory, processor and output, without our environment. Any stop kills it at
- * once, because it holds nothing that needs a cleanup.
+ * Runs a media program with limits on time, memory, processor and output, without our environment and without network.
+ * Any stop kills it at once, because it holds nothing that needs a cleanup.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

@@ -79,7 +79,7 @@ const CLAIMED_KINDS: Record<string, DocumentKind> = {
   'application/json': 'json',
   'text/markdown': 'markdown',
 };
-/** HTML is detected only without a file extension and a claimed type, because source code may begin in the same way. */
+/** HTML is detected only without extension and known claimed type, because source code may begin in the same way. */
 const PAGE_START = /^\s*(<\?xml[^>]*>\s*)?(<!--[\s\S]{0,2000}?-->\s*)?(<!doctype html|<html[\s>])/i;
 
 interface PlainText {

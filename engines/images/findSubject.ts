@@ -66,7 +66,7 @@ interface EdgeColour {
 
 const PATCHES = 24;
 const PATCH_DEPTH = 3;
-/** Share of the sides, from the top, that counts as edge. People stand in the rest. The bottom is no evidence. */
+/** Share of the sides, from the top, that counts as edge. People stand below it, so the bottom is ignored. */
 const SIDE_SHARE = 0.9;
 /** Maximum distance of similar colours, and minimum share of similar patches for a background colour. */
 const ALIKE = 15;

@@ -28,9 +28,9 @@ interface Asker {
 
 export interface ImageWork {
   /**
-   * Rejects with FareboxError `invalid_media` when the image is at fault or exceeds the limits, and `unavailable` with
-   * a retry time when too many wait or one waited too long. For an image of a provider (`finish`) it rejects with
-   * UpstreamFailure. Any other error is ours.
+   * Rejects with FareboxError `invalid_media` when the image is at fault or exceeds the limits. Rejects with
+   * `unavailable` and a retry time when too many wait or one waited too long. For an image of a provider (`finish`) it
+   * rejects with UpstreamFailure. Any other error is ours.
    */
   run<Name extends ImageTaskName>(
     task: Name,

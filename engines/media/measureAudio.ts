@@ -2,9 +2,8 @@
  * Length determines the price, so no claim of the file about itself is trusted (PARSE-2): the signature selects the
  * container, its own demuxer and decoders read it, and the decoded samples are counted.
  *
- * A file is refused when it is truncated (it ends inside a page, box, chunk or frame that it announced), or when the
- * decoder finds it damaged. A wrong length field changes nothing: the decoded length counts, and the longest of several
- * readings.
+ * A file is refused when it ends inside a page, box, chunk or frame that it announced, or when the decoder finds it
+ * damaged. A wrong length field changes nothing: the decoded length counts, and the longest of several readings.
  */
 import { stat } from 'node:fs/promises';
 import type { AudioFormat } from '../../domain/catalogue/model.ts';

@@ -75,7 +75,7 @@ async function readMeanings(archive: Archive, part: string): Promise<Meaning[]> 
   return meanings;
 }
 
-/** Spreadsheet programs accept no longer format codes. */
+/** Maximum length of a format code in spreadsheet programs. */
 const MAX_CODE_LETTERS = 255;
 
 function meaningOf(code: string | undefined): Meaning | undefined {
