@@ -75,7 +75,7 @@ export type VideoOutcome = { ok: true; video: MeasuredVideo } | MediaRefusal;
 const TOLERATED_SECONDS = 0.15;
 const TOLERATED_SHARE = 0.02;
 const MAX_TOLERATED_SECONDS = 1;
-/** Slow-motion cameras record this many. A higher rate would make a long video short. */
+/** Slow-motion cameras record this many. A higher rate packs the frames of a long video into a short one. */
 const MAX_FRAMES_PER_SECOND = 240;
 /** A single frame is an image. */
 const MIN_FRAMES = 2;
