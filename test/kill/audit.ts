@@ -1,4 +1,4 @@
-/** What must be true of a job when all is over, whatever happened on the way. */
+/** Conditions that every finished job meets, whatever happened on the way. */
 import path from 'node:path';
 import { expect } from 'vitest';
 import { isFinal, type JobState, wasWithdrawn } from '../../domain/jobs.ts';
@@ -21,7 +21,7 @@ interface Played {
   result: FlowResult;
 }
 
-/** Throws at the first thing that is wrong; `swept` counts the objects that only the sweep removed. */
+/** Throws at the first violation. `swept` counts the objects that only the sweep removed. */
 export async function auditJob(world: KillWorld, played: Played): Promise<{ swept: number }> {
   const { queueId } = played.result;
   await until('the workflow is closed', () => isClosed(world, queueId), SETTLE_LIMIT_MS);
@@ -42,8 +42,8 @@ async function isClosed({ temporal }: KillWorld, queueId: string): Promise<boole
 }
 
 /**
- * A busy machine may be too late with the answer to an order: its job is then given back, and the repetition with the same
- * key is a new order. Every other job of the payer is one of those.
+ * A busy machine may answer an order too late. Its job is then refunded, and the repetition with the same key is a new
+ * order. Every other job of the payer must be such a withdrawn one.
  */
 async function auditRow({ pool }: KillWorld, { payer, result }: Played): Promise<JobState> {
   const jobs = await listJobs(pool, { accountId: payer.accountId, limit: 10 });
@@ -62,7 +62,7 @@ const STATE_OF: Record<FlowResult['end'], (state: JobState) => JobState> = {
   failed: (state) => (state === 'cancelled' ? 'cancelled' : 'failed'),
 };
 
-/** Charged once and kept, or charged once and given back once: never anything else. */
+/** Expects one charge, with one refund if the job failed or was withdrawn. */
 async function auditMoney({ pool }: KillWorld, { payer, result }: Played): Promise<void> {
   const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
     `select kind, operation_id, amount from transfers where account_id = $1 and kind <> 'grant' order by kind`,
@@ -92,11 +92,11 @@ const WAYS: Partial<Record<JobState, string[]>> = {
   cancelled: ['measured', 'charged', 'cancelled', 'refunded'],
 };
 
-/** Everything that must have happened is told, in the order of time, and nothing that contradicts it. */
+/** Expects every necessary event in order of time, and none that contradicts the state. */
 function auditTimeline(timeline: readonly TimelineEntry[], state: JobState, isMeasured = true): void {
   const wanted = WAYS[state] ?? [];
   const told = timeline.map((entry) => entry.event);
-  // The word of a delivery follows its last byte: a process that dies in between leaves the deed and not the word.
+  // `delivered` is recorded after the last byte, so a process that dies in between leaves no such event.
   const needed = wanted.filter((event) => event !== 'delivered' && (isMeasured || event !== 'measured'));
   expect(told.filter((event) => needed.includes(event))).toEqual(needed);
   const strange = state === 'failed' || state === 'cancelled' ? ['stored', 'deleted'] : ['failed', 'refunded'];
@@ -107,7 +107,7 @@ function auditTimeline(timeline: readonly TimelineEntry[], state: JobState, isMe
   }
 }
 
-/** No object is left; those that a dead attempt could not remove are what the sweep is for. */
+/** Expects no object of the job. The sweep removes those that a dead attempt could not remove. */
 async function auditBucket(world: KillWorld, queueId: string): Promise<number> {
   const left = async () => [
     ...(await world.storage.list(`incoming/${queueId}/`)).objects,
@@ -120,7 +120,7 @@ async function auditBucket(world: KillWorld, queueId: string): Promise<number> {
   return count;
 }
 
-/** The service was never paid twice. */
+/** Expects at most one submission to the provider. */
 async function auditSubmissions({ environment }: KillWorld, { model, queueId }: FlowResult): Promise<void> {
   const provider = model.replace(/^model-/, '');
   const orders = openOrders(path.join(environment.FAREBOX_DATA ?? '', 'simulator', provider));

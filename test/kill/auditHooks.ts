@@ -1,4 +1,4 @@
-/** What must be true of everything that the clients were told of their jobs. */
+/** Conditions on all webhooks that clients received. */
 import { expect } from 'vitest';
 import type { JobRow } from '../../infra/postgres/jobs.ts';
 import { type HookReceiver, type Message, readOld } from '../acceptance/hookReceiver.ts';
@@ -6,17 +6,17 @@ import { until } from '../harness/until.ts';
 import type { ErrandEnd } from './crowd.ts';
 import type { End } from './wares.ts';
 
-/** A receiver that refused once is asked again five seconds later; a worker that died meanwhile is missed in thirty. */
+/** Covers the 5 s until the retry of a refused webhook and the 30 s until a dead worker is noticed. */
 const TOLD_LIMIT_MS = 90_000;
 
 export interface HookReport {
   /** Distinct messages. */
   told: number;
-  /** Further arrivals of the same. */
+  /** Repeated deliveries of the same messages. */
   repeated: number;
 }
 
-/** `secrets` by account. */
+/** `secrets` has the webhook secret of each account id. */
 export async function auditHooks(
   receiver: HookReceiver,
   { ends, jobs }: { ends: readonly ErrandEnd[]; jobs: ReadonlyMap<string, JobRow> },
@@ -55,14 +55,14 @@ const EVENTS_OF: Record<End, readonly string[]> = {
   cancelled: ['job.cancelled'],
 };
 
-/** Throws for a signature that is not of this account's secret. */
+/** Throws unless the signature is made with this account's secret. */
 function messageOf(secret: string, received: HookReceiver['received'][number]): Message {
   const message = readOld(secret, received);
   expect(message.id).toBe(received.id);
   return message;
 }
 
-/** Told as it was then; what is told of the money is what the books say. */
+/** The message has the state of its event, and the charge and refund of the ledger. */
 function auditMessage({ type, data }: Message, job: JobRow | undefined): void {
   const { state, charge_id, refund_id, credits_refunded } = data;
   expect(`job.${state}`).toBe(type);

@@ -1,4 +1,4 @@
-/** What must be true of all jobs together when the chaos is over. */
+/** Conditions on all jobs together after the kills. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -19,11 +19,11 @@ const SETTLE_LIMIT_MS = 60_000;
 const MAX_JOBS = 10_000;
 
 export interface ChaosReport {
-  /** Of the jobs that clients were told of, by how they ended. */
+  /** Number of jobs known to clients, by how they ended. */
   ends: Record<string, number>;
   charges: number;
   refunds: number;
-  /** Orders that were given up unanswered, taken back and refunded; the client's repetition got another job. */
+  /** Orders withdrawn and refunded before an answer. The client's repetition got another job. */
   takenBack: number;
   hooks: HookReport;
   swept: number;
@@ -32,7 +32,7 @@ export interface ChaosReport {
 export interface Played {
   payers: readonly Payer[];
   results: readonly PromiseSettledResult<ErrandEnd>[];
-  /** In nano. */
+  /** Quoted prices in nano. */
   quotes: ReadonlyMap<Ware, bigint>;
   receiver: HookReceiver;
 }
@@ -68,11 +68,11 @@ export async function auditStack(tools: Audited, played: Played): Promise<ChaosR
   return { ends: countBy(ends.map(({ end }) => end)), charges: jobs.size, refunds, takenBack, hooks, swept };
 }
 
-/** As its client was told, as its service behaves, and at the price that was quoted. */
+/** Expects the end that the client saw, one that the service allows, and the quoted price. */
 function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap<Ware, bigint>): void {
   const { queueId, state, refundId, modelId, priceUsdNano } = job;
   const found = `${queueId} ${modelId} ${state} ${refundId === null ? 'kept' : 'refunded'}`;
-  // Taken back by the request that gave it up, or by the workflow itself when its acceptance was interrupted.
+  // Withdrawn by the request that gave it up, or by the workflow when its acceptance was interrupted.
   const over = ended ? [ended.end] : (['cancelled', 'failed'] as const);
   const wanted = over.map((end) => `${queueId} ${modelId} ${end} ${end === 'deleted' ? 'kept' : 'refunded'}`);
   expect(wanted).toContain(found);
@@ -83,7 +83,7 @@ function auditEnd(job: JobRow, ended: ErrandEnd | undefined, quotes: ReadonlyMap
   expect([modelId, priceUsdNano]).toEqual([ware.order.model, quotes.get(ware)]);
 }
 
-/** Each job was paid for once, or once and given back; the balance is what is left after those that were kept. */
+/** Expects one charge per job and one refund per refunded job. The balance is reduced by the jobs that were kept. */
 async function auditMoney({ pool }: Audited, payer: Payer, jobs: readonly JobRow[]): Promise<void> {
   const { rows } = await pool.query<{ kind: string; operation_id: string; amount: string }>(
     `select kind, operation_id, amount from transfers where account_id = $1 and kind in ('charge', 'refund')`,
@@ -101,7 +101,7 @@ async function auditMoney({ pool }: Audited, payer: Payer, jobs: readonly JobRow
   expect((await balanceOf(pool, payer.accountId))?.usd).toBe(payer.startNano - spent);
 }
 
-/** A key stands for the one job that its client was told of; what else was charged under it was given back. */
+/** Each idempotency key names the one job that its client was told of. Other charges under it were refunded. */
 async function auditKeys({ pool }: Audited, payer: Payer, ends: readonly ErrandEnd[]): Promise<void> {
   const { rows } = await pool.query<{ key: string; queue_id: string }>(
     'select key, queue_id from idempotency_keys where account_id = $1',
@@ -112,7 +112,7 @@ async function auditKeys({ pool }: Audited, payer: Payer, ends: readonly ErrandE
   expect(rows.map(({ key, queue_id }) => `${key} ${queue_id}`).sort()).toEqual(wanted.sort());
 }
 
-/** The service was never paid twice. */
+/** Expects at most one submission to the provider. */
 async function auditSubmissions({ dataFolder }: Audited, { provider, queueId }: JobRow): Promise<void> {
   const orders = openOrders(path.join(dataFolder, 'simulator', provider));
   expect((await orders.submissions(queueId)).length).toBeLessThanOrEqual(1);

@@ -1,4 +1,4 @@
-/** What strikes where: every point with every fault, and some that come later or twice. */
+/** Table of kill cases: every failpoint with every fault, and some that come later or twice. */
 
 import { FAILPOINTS, type Failpoint } from './failpoints.ts';
 import type { FlowName } from './flows.ts';
@@ -8,18 +8,18 @@ type Fault = 'SIGKILL the worker' | 'SIGKILL the API' | 'lose the reply';
 export interface KillCase {
   title: string;
   flow: FlowName;
-  /** The process in which the point is armed, with what. */
+  /** The process in which `arm` is set. */
   at: 'api' | 'worker';
   arm: string;
   /**
-   * What happens when it fired: the process itself dies, the other one is killed meanwhile, it stands still until another
-   * worker has done its work and then goes on (a zombie), or nothing further.
+   * Action once the failpoint fired: the process itself dies, the other one is killed, the process is stopped until
+   * another worker has finished the job (a zombie), or none.
    */
   strike: 'own death' | 'kill the other' | 'freeze' | 'nothing';
 }
 
 const FAULTS: readonly Fault[] = ['SIGKILL the worker', 'SIGKILL the API', 'lose the reply'];
-/** Long enough to kill the other process while this one stands at the point. */
+/** Long enough to kill the other process while this one waits at the failpoint. */
 const PAUSE_MS = 400;
 
 function caseOf(point: Failpoint, fault: Fault): KillCase {
@@ -47,7 +47,7 @@ function workerFreezes(name: string, flow: FlowName): KillCase {
   return { title, at: 'worker', flow, arm: `${name}:pause:1:${PAUSE_MS}`, strike: 'freeze' };
 }
 
-/** Other ways to the same places: ffmpeg at work, a lost reply of the provider, the second attempt of a step. */
+/** Other paths to the same failpoints: a running ffmpeg, a lost provider reply, the second attempt of a step. */
 const FURTHER: readonly KillCase[] = [
   workerDies('activity-start', 'local'),
   workerDies('measured', 'film'),
@@ -90,10 +90,10 @@ const ZOMBIES: readonly KillCase[] = [
   workerFreezes('refund-inserted', 'refusing'),
 ];
 
-/** The process that dies is another one than that which stands at the point: the mildest of the faults, for `--long`. */
+/** Killing the process that is not at the failpoint is the mildest fault, and runs only in long mode. */
 const isLong = process.env.FAREBOX_TEST_LONG === '1';
 
-/** Those that wait longest come first, so that the others fill their pauses. */
+/** The slowest cases come first, so that the others fill their pauses. */
 export const CASES: readonly KillCase[] = [
   ...ZOMBIES,
   ...FAILPOINTS.toReversed()

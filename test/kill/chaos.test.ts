@@ -1,7 +1,6 @@
 /**
- * Jobs of every kind while every process of the stack is killed at random and comes back: none is lost, none is charged
- * twice or kept without its media, every client is told, and nothing is left behind. `FAREBOX_TEST_SEED` repeats a run's
- * choices.
+ * Kills every process of the stack at random under jobs of every kind. No job is lost, charged twice or charged without
+ * media, every client is notified, and nothing is left behind. `FAREBOX_TEST_SEED` repeats a run's choices.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,9 +22,11 @@ import { crowdConfig, waresWith } from './wares.ts';
 const JOBS = longRun(60, 500);
 const CHAOS_MS = longRun(40_000, 300_000);
 const PAYERS = 5;
-/** After the last kill a job ends at least this often, until all have ended (JOB-11): how many do depends on the machine. */
+/**
+ * Longest time without the end of a job after the last kill (JOB-11). A limit on the sum would depend on the machine.
+ */
 const MAX_PAUSE_MS = 120_000;
-/** From its start on; ends only what hangs. */
+/** Measured from the start of a job. Only a hanging job reaches it. */
 const JOB_LIMIT_MS = CHAOS_MS + 300_000;
 const seed = Number(processEnvironment().FAREBOX_TEST_SEED ?? Date.now() % 1_000_000);
 
@@ -51,7 +52,7 @@ it(
   JOB_LIMIT_MS + 240_000,
 );
 
-/** Stops the stack in the end; a failure tells what the processes said. */
+/** Stops the stack at the end. A failure includes the logs of the processes. */
 async function inStack(stack: Stack, work: (tools: StackTools) => Promise<void>): Promise<void> {
   const tools = openStackTools(stack);
   try {
@@ -92,7 +93,7 @@ async function play({ stack, tools, payers, media, receiver }: Scene) {
   const results = await ended;
   const healMs = Date.now() - lastKillAt;
   const maxPauseMs = longestPause(lastKillAt, endTimes);
-  // The jobs may need nothing of what is killed last, and a part that died often starts again only after seconds.
+  // Jobs may end without the part that was killed last, and a part that died often restarts only after seconds.
   let missing: string[] = [];
   const isBack = async () => {
     missing = await missingParts(stack, tools);
@@ -112,7 +113,7 @@ function longestPause(since: number, endTimes: readonly number[]): number {
 
 const ASK_LIMIT_MS = 10_000;
 
-/** A part that was killed a moment ago may still seem to be there: first another one has to stand in its place. */
+/** A part killed a moment ago may still seem to run, so another process must have replaced it first. */
 async function missingParts(stack: Stack, { pool, storage, temporal }: StackTools): Promise<string[]> {
   const dead = stack.unreplaced();
   if (dead.length > 0) return dead;
@@ -124,7 +125,7 @@ async function missingParts(stack: Stack, { pool, storage, temporal }: StackTool
   return asked.flatMap((each) => (each.status === 'rejected' ? String(each.reason) : []));
 }
 
-/** Each part once, in any order, and then whichever chance picks; the number of kills of each. */
+/** Kills each part once in random order, then random parts. Returns the kills of each. */
 async function killAtRandom(stack: Stack, chance: ReturnType<typeof createChance>): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
   const first = chance.shuffle(STACK_PARTS);

@@ -1,4 +1,4 @@
-/** Many clients at once: each orders, waits, fetches and completes, and does not give up when something breaks. */
+/** Concurrent clients: each orders, waits, fetches and completes, and retries when something breaks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nanoFromNumber } from '../../domain/money.ts';
 import { DEFAULT_WEBHOOK_EVENTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../domain/webhooks.ts';
@@ -23,7 +23,7 @@ import type { Chance } from './random.ts';
 import type { End, Ware } from './wares.ts';
 
 interface Hook {
-  /** Where the receiver is told. */
+  /** Path at the receiver. */
   path: string;
   url: string;
   events: readonly WebhookEvent[];
@@ -35,12 +35,12 @@ export interface Errand {
   idempotencyKey: string;
   startAfterMs: number;
   hook?: Hook;
-  /** Sends its order once more after it was accepted. */
+  /** Sends the order again after it was accepted. */
   repeats: boolean;
-  /** Asks for the deletion together with the media. */
+  /** Requests deletion with the download. */
   deleteOnDelivery: boolean;
   onAccepted?: () => void;
-  /** The client keeps its media until then; left out: it completes at once. */
+  /** The client completes the job when this resolves, or at once if undefined. */
   completeWhen?: Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface Crowd {
   wares: readonly Ware[];
   count: number;
   withinMs: number;
-  /** The address of a path at the receiver. */
+  /** URL of a path at the receiver. */
   hookUrl(path: string): string;
 }
 
@@ -135,13 +135,13 @@ async function seeThrough(client: JobClient, { job, errand }: Placed, limitMs: n
   const type = MEDIA_TYPE[job.kind ?? 'voice-changer'];
   if (!end.contentType.startsWith(type)) throw new Error(`${job.queueId} is ${end.contentType}`);
   await errand.completeWhen;
-  // Also where the deletion was asked for: the process may have died between the last byte and the deletion.
+  // Needed even after `deleteOnDelivery`: the process may have died between the last byte and the deletion.
   if (job.downloadUrl !== undefined && deleteOnDelivery) await deleteLinked(job, limitMs);
   await completeJob(client, job, limitMs);
   return 'deleted';
 }
 
-/** What each ware costs, in nano. */
+/** Quoted price of each order, in nano. */
 export async function quotesOf(client: JobClient, wares: readonly Ware[]): Promise<Map<Ware, bigint>> {
   const quotes = new Map<Ware, bigint>();
   for (const ware of wares) {

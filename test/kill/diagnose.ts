@@ -1,4 +1,4 @@
-/** Why a stack did not heal, in few lines: whoever reads a failed run has nothing else of it. */
+/** Short report of why a stack did not recover. A failed run has no other evidence. */
 import { TASK_QUEUES } from '../../domain/queues.ts';
 import type { Stack } from './stack.ts';
 import type { StackTools } from './stackTools.ts';
@@ -6,7 +6,7 @@ import type { StackTools } from './stackTools.ts';
 const ASK_LIMIT_MS = 10_000;
 const LOOKED_AT = 3;
 
-/** Never throws; what cannot be asked says why. */
+/** Never throws. A check that fails reports its error. */
 export async function diagnose(stack: Stack, tools: StackTools): Promise<string> {
   const findings = await Promise.all([
     about('readyz', async () => (await fetch(new URL('/readyz', stack.dev.baseUrl), limited())).text()),

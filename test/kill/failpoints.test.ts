@@ -1,6 +1,6 @@
 /**
- * Processes really die at every failpoint that a job passes (CRASH-1 to CRASH-30): the job ends delivered and charged
- * once, or failed and refunded once, the books agree, and nothing is left in the bucket.
+ * Kills real processes at every failpoint that a job passes (CRASH-1 to CRASH-30). The job ends delivered and charged
+ * once, or failed and refunded once, the ledger holds, and the bucket is empty.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CASES } from './cases.ts';
@@ -9,7 +9,7 @@ import { killConfig } from './models.ts';
 import { type Played, playCases } from './playCases.ts';
 
 const LIMIT_MS = 600_000;
-/** Media that expire within seconds, for the cases that wait for it. */
+/** Media expire within 4 seconds, for the cases that wait for it. */
 const SHORT_RETENTION_HOURS = 4 / 3_600;
 
 let played: Played;
@@ -23,7 +23,7 @@ beforeAll(() => {
   ]);
 });
 
-describe('a job whose processes die, or whose replies are lost, ends whole and is paid for once', () => {
+describe('a job whose processes die or whose replies are lost', () => {
   it('covers every failpoint of the table that a job passes', () => {
     const numbers = new Set(FAILPOINTS.map((point) => Number.parseInt(point.number, 10)));
     const passed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30];
@@ -41,7 +41,7 @@ describe('a job whose processes die, or whose replies are lost, ends whole and i
   );
 
   it(
-    'leaves books that the operator finds in order',
+    "leaves a ledger that passes the operator's check",
     async () => {
       for (const check of await played.checks) {
         expect(check).toEqual({ code: 0, text: 'ledger: every invariant holds\n' });

@@ -1,18 +1,18 @@
 /**
- * Failpoints that a voice-changer job passes, by their numbers (CRASH-1 to CRASH-30). The numbers 10, 18 and 19 are
- * not in use; CRASH-31 and above are not on the way of a job.
+ * Failpoints of a voice-changer job, by number (CRASH-1 to CRASH-30). The numbers 10, 18 and 19 are not in use. A job
+ * passes none from CRASH-31 on.
  */
 import type { FlowName } from './flows.ts';
 
 export interface Failpoint {
   number: string;
   name: string;
-  /** Which process passes it. */
+  /** The process that passes the failpoint. */
   at: 'api' | 'worker';
   flow: FlowName;
-  /** A kill strikes this much later, while the call is under way. */
+  /** Delay of the kill, so that it hits while the call is under way. */
   killAfterMs?: number;
-  /** How the reply is lost where throwing at the point is not it. */
+  /** The flow that loses the reply, where an error at the failpoint would not. */
   loseFlow?: FlowName;
 }
 

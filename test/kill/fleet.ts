@@ -1,4 +1,6 @@
-/** Workers of several versions on the same queues, replaced as an operator does it: told to stop, and waited for. */
+/**
+ * Workers of several versions on the same queues. They are replaced as an operator does it: with SIGTERM and a wait.
+ */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -6,33 +8,33 @@ import { DEPLOYMENT_NAME } from '../../workers/deployment.ts';
 import { until } from '../harness/until.ts';
 import type { KillWorld, Part } from './killWorld.ts';
 
-/** One step of each state of a job: being accepted, handed to its provider, asked about, stored. */
+/** One failpoint per state of a job: acceptance, submission, polling, storage. */
 const STATES = ['commit-lost', 'provider-submitted', 'polled', 'output-half'] as const;
-/** A worker that is told to stop meanwhile has all of these steps before it. */
+/** Pause at each failpoint. A worker that gets SIGTERM meanwhile has the rest of the step before it. */
 const HELD_MS = 2_000;
-/** What docker-compose.yml grants: whoever told it to stop would kill it now. */
+/** Stop grace of docker-compose.yml, after which the process would be killed. */
 const GRACE_MS = 45_000;
 const READY_LIMIT_MS = 60_000;
 const OCCUPY_LIMIT_MS = 60_000;
 const ONE_MORE_MS = 1_000;
 
-/** What occupies workers. */
+/** Orders that keep workers busy. */
 export interface Orders {
-  /** Resolves when the first of them is accepted. */
+  /** Places several orders and resolves when the first is accepted. */
   wave(): Promise<void>;
   oneMore(): void;
 }
 
 export interface Fleet {
-  /** So many workers of a version, when it is the current one. */
+  /** Starts `count` workers of a version. Resolves when it is the current one. */
   start(version: string, count: number): Promise<Part[]>;
-  /** These workers get a job in each state, and stay there for a moment. */
+  /** Gives these workers a job in each state, held for `HELD_MS`. */
   occupy(workers: readonly Part[], orders: Orders): Promise<void>;
-  /** Tells them to stop: each ends by itself, in its grace, and leaves no file. */
+  /** Sends SIGTERM. Each must end by itself within the grace and leave no file. */
   retire(workers: readonly Part[]): Promise<void>;
-  /** Milliseconds from the word to the end, of each that was retired. */
+  /** Milliseconds from SIGTERM to the end, per retired worker. */
   endedAfterMs: readonly number[];
-  /** Unix ms of each word to stop. */
+  /** Unix ms of each SIGTERM. */
   toldAt: readonly number[];
   killAll(): Promise<void>;
 }
@@ -60,7 +62,7 @@ export function openFleet(world: KillWorld): Fleet {
       const variables = { FAREBOX_BUILD_ID: version };
       const started = await Promise.all(Array.from({ length: count }, () => world.openWorker(variables)));
       for (const worker of started) running.add(worker);
-      // The server may not find the deployment while it is busy with its versions: it is asked again.
+      // The server may not find the deployment while it changes versions, so the request is repeated.
       const isCurrent = async () => (await currentVersion(world).catch(() => undefined)) === version;
       await until(`${version} is the current version`, isCurrent, READY_LIMIT_MS);
       return started;
@@ -69,7 +71,7 @@ export function openFleet(world: KillWorld): Fleet {
       for (const worker of workers) worker.arm(STATES.map(held).join(','));
       await orders.wave();
       const all = () => STATES.every((state) => workers.some((worker) => worker.hasFired(held(state))));
-      // Chance gives the jobs to the workers: where these got none in some state, there is one more.
+      // Which worker gets a job is random. Adds orders until these workers have one in each state.
       const more = setInterval(orders.oneMore, ONE_MORE_MS);
       try {
         await until('the workers have a job in each state', all, OCCUPY_LIMIT_MS);
@@ -105,13 +107,13 @@ function lastWord(worker: Part): unknown {
   return lines.some((line) => line.includes('"worker stopped"')) ? 'worker stopped' : lines.slice(-5);
 }
 
-/** Temporary folders tell whose they are by the process id. */
+/** Names of temporary folders contain the process id. */
 function filesOf({ environment }: KillWorld, worker: Part): string[] {
   const names = readdirSync(path.join(environment.FAREBOX_DATA ?? '', 'tmp'));
   return names.filter((name) => name.includes(`.${worker.pid()}.`));
 }
 
-/** New jobs begin on it, and those under way go on there. */
+/** Version on which new jobs begin and running jobs continue. */
 async function currentVersion({ temporal, environment }: KillWorld): Promise<string | undefined> {
   const { workerDeploymentInfo } = await temporal.client.workflowService.describeWorkerDeployment({
     namespace: environment.TEMPORAL_NAMESPACE ?? '',

@@ -1,4 +1,4 @@
-/** What a client does with its job, from the order to the end; each flow passes other points. */
+/** Client behaviour from order to end. Each flow passes other failpoints. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toneWav } from '../../bench/wav.ts';
@@ -28,7 +28,7 @@ export interface FlowResult extends Job {
 interface FlowContext {
   world: KillWorld;
   client: JobClient;
-  /** Called when the part of the flow begins that the case is about. */
+  /** Called at the start of the part that the case is about. */
   begin(): void;
 }
 
@@ -63,7 +63,7 @@ function whole(model: string, source?: Buffer): Flow {
   };
 }
 
-/** The same with an order in JSON. */
+/** Like `whole`, with an order in JSON. */
 function ordered(wanted: JobOrder): Flow {
   return async ({ client, begin }) => {
     begin();
@@ -71,7 +71,7 @@ function ordered(wanted: JobOrder): Flow {
   };
 }
 
-/** Nothing of it has to be measured. */
+/** Needs no measuring. */
 const MUSIC: JobOrder = { kind: 'audio', model: modelId('music'), fields: { prompt: 'A tram at dawn' } };
 const FILM: JobOrder = {
   kind: 'video',
@@ -82,7 +82,7 @@ const FILM: JobOrder = {
   },
 };
 
-/** The client loses the first answer to its order, all of it received, and asks again. */
+/** The client loses the first answer to its order after receiving all of it, and repeats the order. */
 async function forgetful({ client, begin }: FlowContext): Promise<FlowResult> {
   begin();
   const wanted = { model: modelId('instant'), source: SHORT, idempotencyKey: randomUUID() };
@@ -92,7 +92,7 @@ async function forgetful({ client, begin }: FlowContext): Promise<FlowResult> {
   return await finish(client, { model: wanted.model, queueId: again.queueId });
 }
 
-/** Only the download passes points. */
+/** Arms failpoints for the download only. */
 async function download({ client, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('instant'), LONG);
   await awaitJob(client, job);
@@ -100,7 +100,7 @@ async function download({ client, begin }: FlowContext): Promise<FlowResult> {
   return await finish(client, job);
 }
 
-/** Asks for the deletion with the download; when that got lost on the way, says it itself. */
+/** Requests deletion with the download, and completes the job itself in case that got lost. */
 async function deleteOnDelivery({ client, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('instant'));
   await awaitJob(client, job);
@@ -111,7 +111,7 @@ async function deleteOnDelivery({ client, begin }: FlowContext): Promise<FlowRes
   return { ...job, end: ended === 'gone' ? 'delivered' : ended };
 }
 
-/** Nobody completes the job: its media go by themselves. */
+/** Nobody completes the job: its media expire. */
 async function expire({ client, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('instant'));
   await awaitJob(client, job);
@@ -120,7 +120,7 @@ async function expire({ client, begin }: FlowContext): Promise<FlowResult> {
   return { ...job, end: 'gone' };
 }
 
-/** The client cancels a job that the provider works on. */
+/** The client cancels a job while its provider works. */
 async function cancel({ client, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('endless'));
   await sleep(300);
@@ -129,7 +129,7 @@ async function cancel({ client, begin }: FlowContext): Promise<FlowResult> {
   return await finish(client, job);
 }
 
-/** A stored job beside orphans: the sweep takes those and nothing else. */
+/** Sweeps a bucket with a stored job and an orphan. Only the orphan is removed. */
 async function sweep({ client, world, begin }: FlowContext): Promise<FlowResult> {
   const job = await accept(client, modelId('instant'));
   await awaitJob(client, job);

@@ -1,15 +1,17 @@
-/** What the histories of jobs tell about the workers that carried them. */
+/** Reads from workflow histories which workers ran a job. */
 import type { KillWorld } from './killWorld.ts';
 
 export interface Carried {
   queueId: string;
-  /** Unix ms at which a worker completed the first task. A started task may time out and go to another worker. */
+  /**
+   * Unix ms at which a worker completed the first workflow task. A started task may time out and go to another worker.
+   */
   begunAt: number;
-  /** Of each workflow task, without repetitions. */
+  /** Worker version of each workflow task, without consecutive repetitions. */
   versions: string[];
   /** Causes of workflow tasks that failed. */
   failures: string[];
-  /** Workflow tasks and steps that nobody answered for, by what was waited for. */
+  /** Workflow tasks and activities that timed out, with the kind of timeout. */
   silences: string[];
 }
 

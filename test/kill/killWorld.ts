@@ -1,4 +1,4 @@
-/** One API and one worker on parts of their own, each of which a test can arm, kill and start again. */
+/** One API and one worker on a database, bucket and namespace of their own. A test can arm, kill and restart each. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,13 +11,13 @@ import { apiPort } from '../harness/spawn.ts';
 import { ledgerCheck, sweepOrphans } from './operator.ts';
 import { createPayer, type Payer, type PayerOptions } from './payer.ts';
 
-/** A process that dies and comes back; its address stays. */
+/** A process that can be killed and restarted at the same address. */
 export interface Part {
-  /** Arms failpoints in the process that runs now. */
+  /** Arms failpoints in the current process. */
   arm(specification: string): void;
   hasFired(specification: string): boolean;
   pid(): number;
-  /** Resolves when it has died of itself, or ended. */
+  /** Resolves when the current process has ended. */
   death(): Spawned['exit'];
   kill(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
@@ -34,18 +34,18 @@ export interface KillWorld {
   temporal: Temporal;
   baseUrl: string;
   createPayer(options?: PayerOptions): Promise<Payer>;
-  /** The sweep that upkeep does, with a short grace, run by the worker. */
+  /** Runs the upkeep sweep in the worker with a short grace. Returns the number of removed objects. */
   sweep(orphanGraceMs?: number): Promise<number>;
-  /** A further worker on the same queues. */
+  /** Another worker on the same queues. */
   spawnWorker(): Promise<Spawned>;
-  /** A further worker on the same queues that can be armed, of another version where the variables say so. */
+  /** Another worker with failpoints on the same queues. `variables` may give it another version. */
   openWorker(variables?: Record<string, string>): Promise<Part>;
-  /** The operator's own command; its exit code and words. */
+  /** Runs the operator's command. Returns its exit code and output. */
   ledgerCheck(): Promise<{ code: number; text: string }>;
   close(): Promise<void>;
 }
 
-/** `variables`: further ones of the environment of every process. */
+/** `variables` are added to the environment of every process. */
 export async function openKillWorld(config: object, variables: Record<string, string> = {}): Promise<KillWorld> {
   const { environment } = await createWorld();
   const file = path.join(services().folder, `kill-${randomUUID()}.json`);
@@ -93,7 +93,7 @@ type Spawn = (options: { environment: Record<string, string> }) => Promise<Spawn
 async function openPart(environment: Record<string, string>, spawn: Spawn): Promise<Part> {
   let file = '';
   const start = async () => {
-    // A file per process: the one that comes back is not armed with what killed the one before.
+    // Each process has its own file, so a restarted one is not armed with the failpoint that killed it.
     file = path.join(services().folder, `point-${randomUUID().slice(0, 8)}`);
     writeFileSync(file, '');
     return await spawn({ environment: { ...environment, FAREBOX_TEST_POINT: `@${file}` } });

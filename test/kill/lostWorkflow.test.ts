@@ -1,4 +1,4 @@
-/** A charge whose workflow the server lost before anybody heard of it: who repeats the order gets what was paid for. */
+/** The server loses the workflow of a charge before the client got an answer. A repeated order still gets a job. */
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -24,12 +24,12 @@ interface Unheard {
   payer: Payer;
   client: JobClient;
   wanted: JobOrder;
-  /** Of the job that was charged. */
+  /** Id of the charged job. */
   queueId: string;
   input: GenerationInput;
 }
 
-/** Charged, and then worker, API and workflow were gone. */
+/** Charges an order, then removes worker, API and workflow. */
 async function loseCharged(): Promise<Unheard> {
   const payer = await world.createPayer();
   const client = { baseUrl: () => world.baseUrl, secret: payer.secret };
@@ -62,15 +62,15 @@ async function seeThrough({ client, wanted }: Unheard) {
   return { ...job, end };
 }
 
-describe('an order whose charge nobody heard of', () => {
-  it('is made after it was repeated with its key, and not charged again', async () => {
+describe('a charged order whose client got no answer', () => {
+  it('becomes a job when it is repeated with its key, without a second charge', async () => {
     const lost = await loseCharged();
     const result = await seeThrough(lost);
     expect(result.queueId).toBe(lost.queueId);
     await auditJob(world, { ...lost, result });
   }, 180_000);
 
-  it('and that was given back meanwhile is a new one, paid for once', async () => {
+  it('becomes a new job with one charge when the first charge was refunded meanwhile', async () => {
     const lost = await loseCharged();
     const { queueId, input, payer } = lost;
     const unasked = { ...input, timing: { ...input.timing, acceptMs: 100 } };
@@ -92,7 +92,7 @@ describe('an order whose charge nobody heard of', () => {
   }, 180_000);
 });
 
-it('an order that a repetition was told to stand, while Temporal was away, is made although no question reaches its workflow', async () => {
+it('makes a job of an order that a repetition confirmed while Temporal was away, although no update reaches its workflow', async () => {
   const lost = await loseCharged();
   const { queueId, input, wanted, client } = lost;
   const way = await severable(world.environment.TEMPORAL_ADDRESS ?? '');

@@ -1,4 +1,4 @@
-/** Orders of every kind, at services that keep jobs in each of their states for seconds. */
+/** Orders of every kind for services that keep jobs in each state for seconds. */
 import { music, PER_PIECE, video } from '../acceptance/generation/models.ts';
 import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
 import { longRun } from '../infra/postgres/longRun.ts';
@@ -6,19 +6,19 @@ import type { Errand } from './crowd.ts';
 import type { Payer } from './payer.ts';
 import { FAILED, film, speech, voice, type Ware, words } from './wares.ts';
 
-/** Simulated: they tell how often each job was submitted. */
+/** Simulators count how often each job was submitted. */
 const SERVICES = {
-  /** Runs for a while and is asked several times. */
+  /** Runs for a while and is polled several times. */
   voice: simulator({ latencyMs: 4_000 }),
   film: simulator({ latencyMs: 4_000 }),
-  /** Answers with the result at once. */
+  /** Returns the result at once. */
   instant: simulator({}),
   reel: simulator({}),
-  /** Has room for few: the others stand in line, charged and not yet submitted. */
+  /** Runs few jobs at once. The others wait, charged and not yet submitted. */
   narrow: simulator({ latencyMs: 1_500, limits: { concurrent: longRun(2, 8) } }),
-  /** Keeps the caller on the line for as long as it works. */
+  /** Responds only when the work is done. */
   synchronous: simulator({ latencyMs: 3_000, synchronous: true }),
-  /** Takes the order and says no in the end. */
+  /** Accepts the order and refuses it at the end. */
   refusing: simulator({ latencyMs: 2_000, outcome: 'content_policy' }),
 };
 type Service = keyof typeof SERVICES;
@@ -39,14 +39,14 @@ export const MIXED_CONFIG = {
 
 const narrow = words(modelId('narrow'));
 
-/** More of those that stand in line. */
+/** Contains `narrow` several times, so that jobs wait. */
 export const MIXED_WARES: readonly Ware[] = [
   ...[voice(modelId('voice')), narrow, voice(modelId('instant')), film(modelId('film')), narrow],
   ...[words(modelId('synchronous')), film(modelId('reel')), voice('local-voice-changer')],
   ...[voice(modelId('refusing'), FAILED), narrow, speech('local-speech')],
 ];
 
-/** `serial` decides who orders what. */
+/** `serial` selects the payer and the order. */
 export function mixedErrand(payers: readonly Payer[], serial: number): Errand {
   const payer = payers[serial % payers.length];
   const ware = MIXED_WARES[serial % MIXED_WARES.length];

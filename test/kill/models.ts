@@ -1,28 +1,28 @@
-/** The services that the jobs of these tests go to: simulators, each with one way of behaving. */
+/** Simulated services, each with one behaviour. */
 import { music, OF_PICTURES, video } from '../acceptance/generation/models.ts';
 import { modelId, simulatedVoice, simulator } from '../harness/simulatedVoices.ts';
 
 export const PRICE_NANO = 100_000_000n;
 
 const PROVIDERS = {
-  /** Answers with the result at once. */
+  /** Returns the result at once. */
   instant: simulator({}),
-  /** Runs for a while and is asked several times. */
+  /** Runs for a while and is polled several times. */
   slow: simulator({ latencyMs: 1_200 }),
-  /** Runs for so long that it is asked several times on a busy machine, too. */
+  /** Runs long enough to be polled several times on a busy machine, too. */
   patient: simulator({ latencyMs: 6_000 }),
-  /** Says no. */
+  /** Refuses the content. */
   refusing: simulator({ outcome: 'content_policy' }),
-  /** Takes the order, loses its reply, and can be asked by our reference. */
+  /** Accepts the order and loses its reply. Supports a lookup by our reference. */
   silent: simulator({ latencyMs: 300, faults: [{ at: 'submit', kind: 'reply-lost', every: 1 }] }),
-  /** Runs for ever, until it is cancelled. */
+  /** Runs until it is cancelled. */
   endless: simulator({ latencyMs: 100, outcome: 'hang' }),
 };
 
 export type ProviderName = keyof typeof PROVIDERS;
 
 const PRICE = { usd: 0.1, diem: 0.1 };
-/** What is sold beside voices, each by a service of its own that answers at once. */
+/** Models of other kinds, each with its own service that returns at once. */
 const STUDIOS = {
   music: { ...music(modelId('music'), { generation: PRICE }), provider: 'music' },
   film: {

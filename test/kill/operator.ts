@@ -1,4 +1,4 @@
-/** What an operator does by hand: the check of the books, and the sweep of the bucket without its long grace. */
+/** Manual operator actions: the ledger check, and a sweep of the bucket with a short grace. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { UPKEEP_WORKFLOW, type UpkeepWorkflow } from '../../workflows/contract.t
 import { ROOT } from '../harness/spawn.ts';
 import { until } from '../harness/until.ts';
 
-/** Takes every orphan that is there now, for all the grace of the sweep itself: the number of objects removed. */
+/** Removes every present orphan once `graceMs` have passed. Returns the number of removed objects. */
 export async function sweepOrphans(
   { temporal, storage }: { temporal: Temporal; storage: Storage },
   { id, graceMs }: { id: string; graceMs: number },
@@ -22,7 +22,7 @@ export async function sweepOrphans(
   return done;
 }
 
-/** The store tells whole seconds, of a clock that it may look at once a second: two of ours may pass before it says so. */
+/** The store reports whole seconds of a clock that it may read once a second, so this can take two seconds. */
 async function untilStoreSays(storage: Storage, wanted: number): Promise<void> {
   await until(
     'the clock of the store goes on',
@@ -33,7 +33,7 @@ async function untilStoreSays(storage: Storage, wanted: number): Promise<void> {
 
 const execute = promisify(execFile);
 
-/** The real command, in a process of its own. */
+/** Runs the real command in its own process. */
 export async function ledgerCheck(databaseUrl: string): Promise<{ code: number; text: string }> {
   try {
     const script = path.join(ROOT, 'dist/cli/main.js');

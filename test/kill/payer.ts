@@ -5,12 +5,12 @@ import { createKey } from '../../infra/postgres/keys.ts';
 import { grant } from '../../infra/postgres/ledger.ts';
 
 export interface PayerOptions {
-  /** Chosen before, where the configuration names the account. */
+  /** Id of the account if the configuration names it. */
   accountId?: string;
   usdNano?: bigint;
 }
 
-/** An account of its own for a test, with credit and a key. */
+/** A new account with credit and a key. */
 export interface Payer {
   accountId: string;
   secret: string;

@@ -1,4 +1,4 @@
-/** Plays cases side by side: each world plays one after the other, since most of a case is waiting for timeouts. */
+/** Plays cases in several worlds at once. Most of a case is waiting for timeouts. */
 import type { KillCase } from './cases.ts';
 import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { runCase } from './runCase.ts';
@@ -11,7 +11,7 @@ interface Outcome {
 
 export interface Played {
   outcome(each: KillCase): Promise<Outcome>;
-  /** When every world is done: the operator's own check of each world's books. */
+  /** Resolves when every world is done, with the operator's ledger check of each. */
   checks: Promise<{ code: number; text: string }[]>;
 }
 
@@ -21,7 +21,7 @@ interface Deferred {
   reject(error: unknown): void;
 }
 
-/** Starts at once; each of `stages` is a list of cases, the configuration they need, and how many worlds share them. */
+/** Starts at once. Each stage has cases, their configuration, and the number of worlds that share them. */
 export function playCases(stages: readonly { cases: readonly KillCase[]; config: object; worlds: number }[]): Played {
   const deferred = new Map<KillCase, Deferred>();
   for (const each of stages.flatMap((stage) => stage.cases)) deferred.set(each, defer());
@@ -30,14 +30,14 @@ export function playCases(stages: readonly { cases: readonly KillCase[]; config:
     return Array.from({ length: worlds }, () => playQueue(queue, config, deferred));
   });
   const checks = Promise.all(runs);
-  // Told by the tests that wait for it.
+  // The tests that await it report the error.
   checks.catch(() => undefined);
   return {
     checks,
     async outcome(each) {
       const own = deferred.get(each);
       if (!own) throw new Error(`not played: ${each.title}`);
-      // A world that could not be opened or mended plays no more.
+      // A world that failed to open or restart plays no more cases.
       const broken = checks.then(() => own.promise);
       return await Promise.race([own.promise, broken]);
     },
@@ -77,19 +77,19 @@ async function playQueue(
   }
 }
 
-// Each process that a test starts is killed at our own exit; these are more than the dozen that Node expects.
+// Each spawned process adds an exit listener. Node warns from the eleventh on.
 process.setMaxListeners(100);
 
 let lastOpened: Promise<unknown> = Promise.resolve();
 
-/** One after the other: seven that open at once only wait for each other, past their deadlines. */
+/** Opens worlds one after the other. Seven at once delay each other past their deadlines. */
 function openInTurn(config: object): Promise<KillWorld> {
   const world = lastOpened.then(() => openKillWorld(config));
   lastOpened = world.catch(() => undefined);
   return world;
 }
 
-/** After a case that went wrong nobody knows which process lives, and what it is armed with. */
+/** Restarts both processes: after a failed case it is unknown which runs and what it is armed with. */
 async function mend(world: KillWorld): Promise<void> {
   await Promise.all([world.api.kill(), world.worker.kill()]);
   await Promise.all([world.api.respawn(), world.worker.respawn()]);

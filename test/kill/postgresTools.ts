@@ -1,4 +1,4 @@
-/** The programs with which an operator dumps and restores a database. */
+/** Postgres programs that dump and restore a database. */
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -17,7 +17,7 @@ export interface PostgresTools {
 const execute = promisify(execFile);
 const LIMIT_MS = 60_000;
 
-/** Undefined where the server came without them, as the npm package does: another version's may not read it. */
+/** Undefined if the server came without them, as from npm. Those of another version may not read its dump. */
 export async function findPostgresTools(): Promise<PostgresTools | undefined> {
   const environment = processEnvironment();
   const { postgres } = await locateParts(['postgres'], { environment, progress: silentProgress });

@@ -1,6 +1,6 @@
-/** Chance that can be repeated: the same seed gives the same draws. */
+/** Seeded random numbers: the same seed gives the same draws. */
 export interface Chance {
-  /** From 0 up to 1, without it. */
+  /** In [0, 1). */
   next(): number;
   between(low: number, high: number): number;
   pick<T>(items: readonly T[]): T;

@@ -1,4 +1,4 @@
-/** Redis is lost under a steady load: nobody gets an error, nobody waits long, no money moves otherwise, and it comes back. */
+/** Loses Redis under a steady load: no errors, bounded waiting, an exact ledger, and recovery. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,10 +22,10 @@ const source = toneWav(2);
 const PHASE_MS = 3_000;
 /** Limit for a command to Redis; a read takes some milliseconds. */
 const MAX_WAIT_MS = 1_000;
-/** More than any machine does here: this is no test of limits, and readers are as quick as the machine. */
+/** Higher than any machine reaches, so that no rate limit applies here. */
 const READS_PER_MINUTE = 10_000_000;
 const accountId = randomUUID();
-/** The requests of one reader's turn; each needs its key looked at and counted. */
+/** Requests of one reader. Each needs a key lookup and a rate limit. */
 const READS: ((client: JobClient) => Promise<Reply>)[] = [
   (client) => call(client, '/billing/balance'),
   (client) => call(client, '/api_keys/rate_limits'),
@@ -69,7 +69,7 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** Six readers and two who order, each one request after the other, until it is stopped. */
+/** Six readers and two buyers send one request after the other until `stop`. */
 function startLoad(payer: Payer, admin: string): Load {
   const answered: Answered[] = [];
   let phase = 'before';
@@ -78,7 +78,7 @@ function startLoad(payer: Payer, admin: string): Load {
     for (let turn = 0; going; turn += 1) {
       const during = phase;
       const startedAt = performance.now();
-      // A broken connection is no answer, and as bad as a 5xx.
+      // Status 0 is a broken connection, which fails the test like a 5xx.
       const status = await ask(turn)
         .then((reply) => reply.status)
         .catch(() => 0);
@@ -111,7 +111,7 @@ async function redisSeen(): Promise<string> {
   return `${answer.status} ${parts.redis}`;
 }
 
-it('killed and brought back, then hung: no error, bounded waiting, exact books, no restart', async () => {
+it('serves without errors, long waits, ledger differences or a restart while Redis is killed, restarted and then hung', async () => {
   const payer = await createPayer(pool, { accountId, usdNano: 1_000_000_000_000n });
   const { secret: admin } = await createKey(pool, { accountId, keyType: 'ADMIN' });
   const load = startLoad(payer, admin);
@@ -122,7 +122,7 @@ it('killed and brought back, then hung: no error, bounded waiting, exact books, 
   await redis.kill();
   await expect.poll(redisSeen).toBe('503 missing');
   await sleep(PHASE_MS);
-  // Whoever orders may still wait for what was ordered before.
+  // A buyer may still wait for an order from before.
   await expect.poll(() => kindsIn('gone').size).toBe(2);
   await redis.start();
   await expect.poll(redisSeen).toBe('200 ok');
@@ -151,7 +151,7 @@ function expectNoErrors(answered: Answered[]): void {
   }
 }
 
-/** Median of hundreds of reads: each one that waits for Redis does so for a second at least. */
+/** Checks the median of hundreds of reads. A read that waits for Redis takes at least a second. */
 function expectBoundedWaiting(answered: Answered[]): void {
   const median = (phase: string) => {
     const waits = answered.filter((one) => one.kind === 'read' && one.phase === phase);
@@ -161,7 +161,7 @@ function expectBoundedWaiting(answered: Answered[]): void {
   for (const phase of ['gone', 'hung']) expect([phase, median(phase) < MAX_WAIT_MS]).toEqual([phase, true]);
 }
 
-/** Each accepted order is charged once, and nothing else moved. */
+/** Expects one charge per accepted order and no other transfer. */
 async function expectExactBooks(payer: Payer, answered: Answered[]): Promise<void> {
   const orders = answered.filter(({ kind }) => kind === 'order').length;
   const { rows } = await pool.query(

@@ -1,6 +1,6 @@
 /**
- * A dump of the database and a copy of the media, restored into a new data folder whose Temporal and Redis are empty: the
- * commands are those of docs/operating.md. Jobs that were open end once, and the books are those of before.
+ * Restores a dump of the database and a copy of the media into a new data folder with empty Temporal and Redis, by the
+ * commands of docs/operating.md. Open jobs end once, and the ledger is unchanged.
  */
 import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync } from 'node:fs';
@@ -44,7 +44,7 @@ const WAIT_MS = 60_000;
 const HOLD_MS = 30_000;
 const SOURCE = toneWav(2);
 
-/** One job at a time and no end of it; after the restore the service answers at once. */
+/** The provider `line` runs one job at a time, which hangs before the dump and ends at once after the restore. */
 function configOf(chain: EvmChain, line: object): object {
   const { providers, models, ...rest } = killConfig();
   const { x402, limits } = paidConfig(chain);
@@ -69,7 +69,7 @@ const JOB_PROVIDERS: Record<JobName, string> = {
 
 interface Before {
   payer: Payer;
-  /** Without `undecided`, which was claimed and neither charged nor refused. */
+  /** Lacks `undecided`, whose key was claimed and which was neither charged nor refused. */
   jobs: Partial<Record<JobName, string>>;
   key: Record<JobName, string>;
   wallet: string;
@@ -95,7 +95,7 @@ const orderOf = (name: JobName, idempotencyKey: string) => ({
   ...{ model: modelId(JOB_PROVIDERS[name]), source: SOURCE, idempotencyKey },
 });
 
-/** Orders under its key until it is accepted. */
+/** Repeats the order under its key until it is accepted. */
 async function accept(client: JobClient, name: JobName, key: string) {
   const queued = await queueJob(client, orderOf(name, key));
   if (queued.ended !== 'accepted') throw new Error(`${name} was refused: ${queued.error}`);
@@ -110,7 +110,7 @@ async function sellText(client: JobClient): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-/** 10 USDC of a new wallet: the address of its owner. */
+/** Tops up 10 USDC from a new wallet. Returns its address. */
 async function topUp({ dev }: Stack): Promise<string> {
   const signed = await signedOn(chain);
   const answer = await fetch(`${dev.baseUrl}/x402/top-up`, {
@@ -120,7 +120,7 @@ async function topUp({ dev }: Stack): Promise<string> {
   return signed.payer.address.toLowerCase();
 }
 
-/** Books of days that are over, which a check then seals. */
+/** Writes transfers on past days, which a check then seals. */
 async function writeOldDays(databaseUrl: string): Promise<void> {
   const world = await createLedgerWorld(2, databaseUrl);
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
@@ -153,7 +153,7 @@ async function rowsOf(databaseUrl: string): Promise<unknown> {
   }
 }
 
-/** Every state in which a job can be found, and a hold that nothing settles. */
+/** Creates jobs in every state, and a top-up. */
 async function trade(of: Stack, { createPayer }: StackTools): Promise<Omit<Before, 'rows'>> {
   const payer = await createPayer(randomUUID());
   const client = clientOf(of, payer);
@@ -182,14 +182,14 @@ async function stateOf(client: JobClient, queueId: string): Promise<unknown> {
   return JSON.parse((await call(client, `/jobs/${queueId}`)).body.toString()).state;
 }
 
-/** Media, and the keys of the demo account: without them a start makes another one. */
+/** Media and the keys of the demo account. Without the keys a start makes another account. */
 const FILES = ['s3', 'demo.json'];
 
 function copy(from: string, to: string, name: string): void {
   cpSync(path.join(from, name), path.join(to, name), { recursive: true });
 }
 
-/** Dumps while an order has its key and waits for its charge: the account is locked meanwhile. */
+/** Dumps while an order has its key but waits for its charge behind the locked account, and while a hold is open. */
 async function backUp(of: Stack, { payer, key }: Omit<Before, 'rows'>, folder: string): Promise<unknown> {
   const { databaseUrl } = of.dev;
   const world = await createLedgerWorld(2, databaseUrl);
@@ -215,7 +215,7 @@ async function backUp(of: Stack, { payer, key }: Omit<Before, 'rows'>, folder: s
   }
 }
 
-/** Into a new data folder, as long after the dump as a job may take. */
+/** Restores into a new data folder and moves deadlines into the past, as if the dump were old. */
 async function restore(name: string, folder: string): Promise<unknown> {
   const parts = await startStackParts(name);
   try {
@@ -285,7 +285,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
   const CHARGED = `charge ${-PRICE_NANO}`;
   const REFUNDED = `refund ${PRICE_NANO}`;
 
-  test('has the same books, whose sealed days agree with their seals', async () => {
+  test('has the same ledger, whose sealed days match their seals', async () => {
     expect(restored).toEqual(before.rows);
     const environment = { DATABASE_URL: stack.dev.databaseUrl };
     for (const flags of [[], ['--full']]) {
@@ -294,7 +294,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     }
   });
 
-  test('agrees with the chain on what wallets paid', async () => {
+  test('agrees with the chain on the top-ups', async () => {
     const environment = {
       ...{ DATABASE_URL: stack.dev.databaseUrl, ...variables },
       FAREBOX_CONFIG: path.join(services().folder, 'restored.json'),
@@ -304,7 +304,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, payments: 1, differences: [] });
   });
 
-  test('replays the orders of before under their keys, and charges for none again', async () => {
+  test('replays earlier orders under their keys without a second charge', async () => {
     for (const name of ['done', 'stored', 'running'] as const) {
       const again = await accept(client(), name, before.key[name]);
       expect({ name, ...again }).toMatchObject({ name, queueId: before.jobs[name], replayed: true });
@@ -314,7 +314,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     expect([other.status, other.body.toString()]).toEqual([400, expect.stringContaining('different request body')]);
   });
 
-  test('delivers what was stored, and removes it when the client is done', async () => {
+  test('delivers stored media, and removes them when the client completes the job', async () => {
     const job = jobOf('stored');
     expect((await awaitJob(client(), job)).ended).toBe('delivered');
     const done = await post(client(), routeOf({}, 'complete'), { model: job.model, queue_id: job.queueId });
@@ -327,14 +327,14 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     expect(await movesOf(job.queueId)).toEqual([CHARGED]);
   });
 
-  test('goes on with a charged job whose client asks for it again', async () => {
+  test('continues a charged job whose client repeats the order', async () => {
     const again = await accept(client(), 'waiting', before.key.waiting);
     expect(again).toMatchObject({ queueId: before.jobs.waiting, replayed: true });
     expect((await awaitJob(client(), jobOf('waiting'))).ended).toBe('delivered');
     expect(await movesOf(before.jobs.waiting)).toEqual([CHARGED]);
   });
 
-  test('refunds once, by their deadline, the jobs that nobody asks for again', async () => {
+  test('refunds once, by their deadline, the jobs whose clients do not return', async () => {
     for (const name of ['running', 'forgotten'] as const) {
       const queueId = before.jobs[name] ?? '';
       const isOver = async () => {
@@ -348,7 +348,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     }
   });
 
-  test('gives back a hold that nothing settles', async () => {
+  test('expires a hold that nothing settles', async () => {
     const held = async () => {
       await upkeep('expireHolds');
       const { rows: left } = await stackTools.pool.query('select from accounts where id = $1 and usd_held = 0', [
@@ -359,7 +359,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     await until('the hold has expired', held, HOLD_MS + WAIT_MS);
   });
 
-  test('takes an order whose key was claimed before its charge, and charges once', async () => {
+  test('accepts an order whose key was claimed before the charge, and charges once', async () => {
     const [one, two] = [
       await accept(client(), 'undecided', before.key.undecided),
       await accept(client(), 'undecided', before.key.undecided),
@@ -369,7 +369,7 @@ describe.skipIf(tools === undefined)('a dump restored into a new data folder', (
     expect(await movesOf(one.queueId)).toEqual([CHARGED]);
   });
 
-  test('sells again, and its books hold to the end', async () => {
+  test('sells again, and its ledger holds', async () => {
     const start = (await balanceOf(stackTools.pool, before.payer.accountId))?.usd ?? 0n;
     await sellText(client());
     expect((await balanceOf(stackTools.pool, before.payer.accountId))?.usd).toBeLessThanOrEqual(start);

@@ -1,6 +1,6 @@
 /**
- * Workers are replaced while jobs of every kind are under way: one after the other, by a new version, and by the one before
- * it again. Nobody who ordered notices: each job ends, is charged once and submitted once, and nothing is left behind.
+ * Replaces workers under jobs of every kind: one by one, by a new version, and back. Each job ends and is charged and
+ * submitted once, and nothing is left behind.
  */
 import { expect, it } from 'vitest';
 import { openReceiver } from '../acceptance/hookReceiver.ts';
@@ -14,7 +14,7 @@ import { type KillWorld, openKillWorld } from './killWorld.ts';
 import { MIXED_CONFIG, MIXED_WARES, mixedErrand } from './mixedOrders.ts';
 import type { Payer } from './payer.ts';
 
-/** And a few more, until each worker has one in each state. */
+/** Minimum. More are added until each worker has a job in each state. */
 const JOBS = longRun(40, 200);
 const WAVES = 5;
 const YOUNG_WORKERS = longRun(1, 2);
@@ -23,7 +23,7 @@ const FIRST = 'release-1';
 const SECOND = 'release-2';
 
 it(
-  `at least ${JOBS} jobs all end and are paid for exactly while workers are replaced, also by another version and back`,
+  `ends at least ${JOBS} jobs with exact charges while workers are replaced, also by another version and back`,
   async () => {
     const world = await openKillWorld(MIXED_CONFIG, { FAREBOX_BUILD_ID: FIRST });
     const fleet = openFleet(world);
@@ -64,11 +64,11 @@ const rich = (world: KillWorld) => world.createPayer({ usdNano: 10n ** 12n });
 
 interface Crowd extends Orders {
   payers: readonly Payer[];
-  /** How all of them ended. */
+  /** Outcomes of all orders. */
   ends(): Promise<PromiseSettledResult<ErrandEnd>[]>;
 }
 
-/** Whoever got media keeps them until the next wave: by then the job goes on with other workers than it began with. */
+/** A client completes its job only in the next wave, when other workers than at the start carry it. */
 function openCrowd(world: KillWorld, payers: readonly Payer[]): Crowd {
   const runs: Promise<ErrandEnd>[] = [];
   let endWave = () => {};
@@ -78,7 +78,7 @@ function openCrowd(world: KillWorld, payers: readonly Payer[]): Crowd {
     const run = runErrand(world.baseUrl, errand, JOB_LIMIT_MS).catch((cause: unknown) => {
       throw new Error(`${errand.idempotencyKey}: ${String(cause)}`, { cause });
     });
-    // Told by `ends`.
+    // `ends` reports the error.
     run.catch(() => undefined);
     runs.push(run);
   };
@@ -101,7 +101,7 @@ function openCrowd(world: KillWorld, payers: readonly Payer[]): Crowd {
   };
 }
 
-/** A time in which there were workers of one version only. */
+/** A period with workers of one version only. */
 interface Era {
   version: string;
   from: number;
@@ -117,7 +117,7 @@ async function replaceWorkers(world: KillWorld, fleet: Fleet, orders: Orders): P
     old = [...old.filter((each) => each !== worker), ...others];
   }
   let [oldVersion, newVersion, from] = [FIRST, SECOND, 0];
-  // A deployment, and the way back.
+  // Deploys the new version, then the old one again.
   for (let times = 0; times < 2; times += 1) {
     await fleet.occupy(old, orders);
     eras.push({ version: oldVersion, from, to: Date.now() });
@@ -131,7 +131,7 @@ async function replaceWorkers(world: KillWorld, fleet: Fleet, orders: Orders): P
   return [...eras, { version: oldVersion, from, to: Number.POSITIVE_INFINITY }];
 }
 
-/** Jobs begin on the version that is there, go on with the one that takes over, and no version misunderstands another. */
+/** Jobs begin on the current version and continue on the next. No version fails on the history of another. */
 function auditVersions(carried: readonly Carried[], eras: readonly Era[]): void {
   expect(carried.flatMap(({ queueId, failures }) => failures.map((each) => `${queueId}: ${each}`))).toEqual([]);
   for (const { version, from, to } of eras) {
@@ -147,7 +147,7 @@ function auditVersions(carried: readonly Carried[], eras: readonly Era[]): void 
 async function audit(world: KillWorld, payers: readonly Payer[], results: PromiseSettledResult<ErrandEnd>[]) {
   const client = { baseUrl: () => world.baseUrl, secret: payers[0]?.secret ?? '' };
   const quotes = await quotesOf(client, MIXED_WARES);
-  // Nobody wanted to be told.
+  // The orders have no webhooks.
   const receiver = await openReceiver();
   const dataFolder = world.environment.FAREBOX_DATA ?? '';
   try {
@@ -157,7 +157,7 @@ async function audit(world: KillWorld, payers: readonly Payer[], results: Promis
   }
 }
 
-/** Requests that were answered with 5xx, as the API counted them: the clients asked again. */
+/** Counts requests with a 5xx response, from the API metrics. The clients retried them. */
 async function countServerErrors({ baseUrl }: KillWorld): Promise<number> {
   const text = await (await fetch(new URL('/metrics', baseUrl))).text();
   const counts = text.matchAll(/^farebox_http_request_duration_seconds_count\{.*status="5.*\} (\d+)$/gm);

@@ -1,4 +1,4 @@
-/** The JSON-RPC proxy as processes: limits that two of them share, and one that dies between a node and its answer. */
+/** The JSON-RPC proxy as processes: two share limits, and one dies between a node and its answer. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -74,7 +74,7 @@ async function unitsOf({ accountId }: Payer): Promise<string[]> {
   return rows.map(({ units }) => units);
 }
 
-it('of a thousand calls at once to two processes a hundred are served', async () => {
+it('serves a hundred of a thousand concurrent calls to two processes', async () => {
   const payer = await newPayer();
   const statuses = await Promise.all(
     Array.from({ length: 1_000 }, async (_value, index) => {
@@ -88,7 +88,7 @@ it('of a thousand calls at once to two processes a hundred are served', async ()
   expect(await unitsOf(payer)).toEqual(new Array(100).fill('20'));
 });
 
-it('a hundred twins over two processes are handed in once', async () => {
+it('submits a transaction once when a hundred equal requests reach two processes', async () => {
   const [payer, key] = [await newPayer(), randomUUID()];
   const raw = '0x02aa';
   const body = call('eth_sendRawTransaction', raw);
@@ -103,7 +103,7 @@ it('a hundred twins over two processes are handed in once', async () => {
   expect(await unitsOf(payer)).toEqual(['20']);
 });
 
-describe('a process that is killed at', () => {
+describe('a process killed at a failpoint', () => {
   it.each([
     ['rpc-claimed', 0],
     ['rpc-held', 0],
@@ -117,7 +117,7 @@ describe('a process that is killed at', () => {
     await expect(ask(dying, payer, { body, key })).rejects.toThrow();
     expect((await dying.exit).signal).toBe('SIGKILL');
     expect(node.handedIn.filter((one) => one === raw).length).toBe(handedIn);
-    // Its lease runs out by itself after 15 seconds; here the clock is helped.
+    // The lease expires after 15 seconds. The test sets its end into the past.
     await pool.query(`update rpc_answers set leased_until = clock_timestamp() - interval '1 s' where key = $1`, [key]);
     const answer = await ask(second, payer, { body, key });
     expect([answer.status, await answer.text()]).toEqual([
@@ -131,7 +131,7 @@ describe('a process that is killed at', () => {
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('any of them leaves books that are in order', async () => {
+  it('leaves a ledger in order after any of them', async () => {
     await until('all holds are over or wait for their end', async () => (await checkLedger(pool)).length === 0, 5_000);
   });
 });

@@ -1,4 +1,4 @@
-/** Plays one case in a world that nobody else uses meanwhile, and audits what it left. */
+/** Plays one case in a world without other users, and audits the result. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../harness/until.ts';
@@ -7,7 +7,7 @@ import type { KillCase } from './cases.ts';
 import { FLOWS, type FlowResult } from './flows.ts';
 import type { KillWorld } from './killWorld.ts';
 
-/** As long as a process that goes on may need to do harm. */
+/** Time for a resumed process to do harm. */
 const ZOMBIE_MS = 2_000;
 const FIRE_LIMIT_MS = 90_000;
 
@@ -38,7 +38,7 @@ async function strike(world: KillWorld, each: KillCase, { flow, begun }: Running
     over = true;
   };
   flow.then(end, end);
-  // A point after the last answer is passed a moment after the flow ended.
+  // A failpoint after the last answer may fire shortly after the flow ended.
   await until('the flow has come so far', () => begun() || over);
   await until(`${each.arm} fires`, () => armed.hasFired(last), FIRE_LIMIT_MS);
   if (each.strike === 'own death') {
@@ -53,7 +53,7 @@ async function strike(world: KillWorld, each: KillCase, { flow, begun }: Running
   if (each.strike === 'freeze') await freeze(world, flow);
 }
 
-/** Stops the worker until another one has brought the job to its end, and then lets it do what it was about to do. */
+/** Suspends the worker until another one has finished the job, then resumes it. */
 async function freeze(world: KillWorld, flow: Promise<FlowResult>): Promise<void> {
   world.worker.signal('SIGSTOP');
   const substitute = await world.spawnWorker();

@@ -1,4 +1,4 @@
-/** The whole service as `npm start` runs it, durable as shipped, whose supervisor brings back what a test kills. */
+/** The whole service as `npm start` runs it, with default durability. Its supervisor restarts what a test kills. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { freePorts } from '../../dev/stack/freePorts.ts';
@@ -22,11 +22,11 @@ interface DevFile {
 export interface Stack {
   dev: DevFile;
   dataFolder: string;
-  /** SIGKILL; false when it is down already. */
+  /** Sends SIGKILL. Returns false if the process is gone already. */
   kill(part: StackPart): boolean;
-  /** Parts whose process was killed and has no other one in its place yet. */
+  /** Parts whose killed process is not replaced yet. */
   unreplaced(): string[];
-  /** What the supervisor said. */
+  /** Output of the supervisor. */
   log(): string;
   logOf(part: StackPart): string;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export interface Stack {
 
 const START_LIMIT_MS = 120_000;
 
-/** `variables`: further ones of its environment. A data folder of this name is used again. */
+/** `variables` are added to its environment. An existing data folder of this name is reused. */
 export async function startStack(name: string, config: object, variables: Record<string, string> = {}): Promise<Stack> {
   const file = path.join(services().folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(config));
@@ -57,7 +57,7 @@ export async function startStack(name: string, config: object, variables: Record
   };
 }
 
-/** The servers of a data folder alone, as `npm start -- --parts-only` runs them. */
+/** Runs only the servers of a data folder, as `npm start -- --parts-only` does. */
 export async function startStackParts(name: string) {
   const { start, dataFolder } = await launch(name, ['--parts-only'], {});
   const databaseUrl = /postgres:\/\/\S+/.exec(start.logs())?.[0] ?? '';

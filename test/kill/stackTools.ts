@@ -1,4 +1,4 @@
-/** What an audit looks at a running stack with, past its own front door. */
+/** Direct access to the parts of a running stack, for audits. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { openPool } from '../../infra/postgres/pool.ts';
@@ -12,7 +12,6 @@ export interface StackTools {
   pool: pg.Pool;
   storage: Storage;
   temporal: Temporal;
-  /** Of the stack. */
   dataFolder: string;
   createPayer(accountId: string): Promise<Payer>;
   sweep(): Promise<number>;

@@ -1,6 +1,6 @@
 /**
- * Processes die, and replies are lost, at every point that a payment passes on its way into the books: it is credited once
- * or not at all, what the chain moved is what was credited, and who presents it again hears what became of it.
+ * Kills processes and loses replies at every failpoint of a payment. It is credited once or not at all, credits equal
+ * the transfers on the chain, and a repeated presentation gets the same answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -36,12 +36,12 @@ interface Case {
   who: 'api' | 'worker';
   point: string;
   action: 'kill' | 'lose';
-  /** Handed in for certain: then it must be credited. Otherwise it may be looked for until its time is over. */
+  /** True if the payment was surely submitted and must be credited. Otherwise it may be searched until it expires. */
   moves: boolean;
 }
 
 /**
- * Points of a payment (CRASH-31 to CRASH-34). The mark of a settlement is set before it is sent: a process that dies in
+ * Failpoints of a payment (CRASH-31 to CRASH-34). A settlement is marked before it is sent: a process that dies in
  * between has not sent it.
  */
 const POINTS: [Case['who'], string, boolean][] = [
@@ -53,14 +53,14 @@ const POINTS: [Case['who'], string, boolean][] = [
   ['worker', 'top-up-crediting', true],
   ['worker', 'commit-sent', true],
   ['worker', 'top-up-credited', true],
-  // Last: the clock of the chain runs ahead afterwards.
+  // Last, because the case moves the clock of the chain forward.
   ['worker', 'top-up-settling', false],
 ];
 const CASES: Case[] = POINTS.flatMap(([who, point, moves]) =>
   (['kill', 'lose'] as const).map((action) => ({ who, point, action, moves })),
 );
 
-/** Presents the payment; undefined when the process that it came to died. */
+/** Presents the payment. Undefined if the process died. */
 async function present(signed: Signed): Promise<{ status: number; body: unknown } | undefined> {
   try {
     const headers = { 'PAYMENT-SIGNATURE': headerOf(chain, signed) };
@@ -84,7 +84,7 @@ async function stateOf({ payer }: Signed): Promise<string | undefined> {
   return rows[0]?.state;
 }
 
-/** A block every now and then, so that what is in one becomes final. */
+/** Mines a block every 300 ms, so that transfers become final. */
 async function mining<T>(work: Promise<T>): Promise<T> {
   const timer = setInterval(() => void chain.mine(1).catch(() => undefined), 300);
   try {
@@ -99,9 +99,9 @@ async function revive(part: Part, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await part.respawn();
 }
 
-/** Presents it again and again, as a client does who was told "pending", or told nothing. */
+/** Repeats the presentation until the answer is 200 or 402, as a client does after "pending" or no answer. */
 async function insist(signed: Signed): Promise<{ status: number; body: unknown }> {
-  // A payment that is not on the chain is looked for once more a minute later.
+  // A payment that is not on the chain is searched again a minute later.
   const until = Date.now() + 150_000;
   for (;;) {
     const answer = await present(signed);
@@ -114,8 +114,8 @@ async function insist(signed: Signed): Promise<{ status: number; body: unknown }
 
 const FIVE = 5_000_000n;
 
-describe('a payment whose processes die, or whose replies are lost, is credited once or not at all', () => {
-  it.each(CASES)('$who, $action at $point', async ({ who, point, action, moves }) => {
+describe('a payment whose processes die or whose replies are lost', () => {
+  it.each(CASES)('is credited once or not at all: $who, $action at $point', async ({ who, point, action, moves }) => {
     const validBefore = (await chain.now()) + 300n;
     const signed = await signedOn(chain, { value: FIVE, validBefore });
     const settledBefore = facilitator.counts.settle;
@@ -126,7 +126,7 @@ describe('a payment whose processes die, or whose replies are lost, is credited 
     const revived = action === 'kill' ? revive(part, stop.signal) : Promise.resolve();
     const insisting = mining(insist(signed));
     if (!moves) {
-      // One that was not sent is over with its time.
+      // An unsent payment ends when it expires.
       await expect.poll(() => stateOf(signed)).toBe('unknown');
       await chain.setTime(validBefore + 1n);
     }
@@ -141,7 +141,7 @@ describe('a payment whose processes die, or whose replies are lost, is credited 
     expect(facilitator.counts.settle - settledBefore).toBe(moves ? 1 : 0);
   });
 
-  it('has credited exactly what the chain moved', async () => {
+  it('leaves credits that equal the transfers on the chain', async () => {
     const { rows } = await world.pool.query<{ nano: string }>(
       `select sum(amount)::text as nano from transfers where kind = 'top_up'`,
     );

@@ -1,4 +1,4 @@
-/** Two API processes in front of one set of books: a budget that many want at once, and one order sent many times. */
+/** Two API processes on one ledger: concurrent requests for one budget, and one order sent many times. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toneWav } from '../../bench/wav.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Requests go to the two processes in turn. */
+/** Sends requests to the two processes in turn. */
 function clientOf(payer: Payer): JobClient {
   let turn = 0;
   return {
@@ -42,7 +42,7 @@ function clientOf(payer: Payer): JobClient {
   };
 }
 
-/** Runs `count` calls, `width` at a time. */
+/** Makes `count` calls, `width` at a time. */
 async function manyAtOnce<T>(count: number, width: number, call: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let left = count;
@@ -69,9 +69,9 @@ async function jobsOf(payer: Payer): Promise<number> {
   return rows.length;
 }
 
-describe('a budget that many requests want at once, through two API processes', () => {
+describe('a budget shared by many requests through two API processes', () => {
   const most = longRun(20, 50);
-  it(`of ${most} times 0.10 pays for exactly so many jobs, and answers 402 to all others, which cost and leave nothing`, async () => {
+  it(`pays for ${most} jobs of 0.10, and answers 402 to the others, which cost and leave nothing`, async () => {
     const payer = await world.createPayer({ usdNano: BigInt(most) * PRICE_NANO });
     const client = clientOf(payer);
     const replies = await manyAtOnce(most + 70, 24, () => order(client, { model, source }));
@@ -95,7 +95,7 @@ describe('a budget that many requests want at once, through two API processes', 
 const queueIdOf = (reply: Reply) => String(jsonOf(reply).queue_id);
 
 describe('an order with an Idempotency-Key, through two API processes', () => {
-  it('sent twenty times at once is one job with one charge', async () => {
+  it('becomes one job with one charge when sent twenty times at once', async () => {
     const payer = await world.createPayer();
     const client = clientOf(payer);
     const idempotencyKey = randomUUID();
@@ -119,7 +119,7 @@ describe('an order with an Idempotency-Key, through two API processes', () => {
     expect(await objectsOf(job.queueId)).toBe(0);
   });
 
-  it('with another body is refused, and neither costs nor changes anything', async () => {
+  it('is refused with another body, and neither costs nor changes anything', async () => {
     const payer = await world.createPayer();
     const client = clientOf(payer);
     const idempotencyKey = randomUUID();
@@ -135,7 +135,7 @@ describe('an order with an Idempotency-Key, through two API processes', () => {
     expect(queueIdOf(again)).toBe(queueIdOf(first));
   });
 
-  it('that was refused for want of credit is accepted under the same key once there is credit', async () => {
+  it('is accepted under the same key after a refusal once there is credit', async () => {
     const payer = await world.createPayer({ usdNano: 0n });
     const client = clientOf(payer);
     const idempotencyKey = randomUUID();
@@ -157,7 +157,7 @@ describe('an order with an Idempotency-Key, through two API processes', () => {
     expect((await balanceOf(world.pool, payer.accountId))?.usd).toBe(0n);
   });
 
-  it('means something else for another account', async () => {
+  it('is independent of the same key of another account', async () => {
     const [one, other] = [await world.createPayer(), await world.createPayer()];
     const idempotencyKey = randomUUID();
     const [mine, theirs] = await Promise.all(

@@ -1,4 +1,4 @@
-/** Two API processes and a worker on one set of books: a payment presented by many at once, and a sign-in used by many at once. */
+/** Two API processes and a worker on one ledger, with one payment or one sign-in presented many times at once. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,10 +34,10 @@ let world: KillWorld;
 let second: Spawned & { baseUrl: string };
 
 beforeAll(async () => {
-  // A payment takes a second or two on this chain: all that present it meet it while it is under way.
+  // A payment takes 1 to 2 seconds on this chain, so that all presentations meet it under way.
   chain = await startEvmChain({ blockSeconds: 1 });
   facilitator = await startFacilitator(chain);
-  // Of its own, for it is emptied.
+  // Its own Redis, because the test empties it.
   redis = await startRedis(path.join(services().folder, randomUUID()));
   const config = paidConfig(chain, { facilitatorUrl: facilitator.url, confirmations: 1 });
   world = await openKillWorld(config, { ...paidEnvironment(config), REDIS_URL: redis.url });
@@ -61,7 +61,7 @@ interface Reply {
 const ASK_LIMIT_MS = 60_000;
 const PAUSE_MS = 500;
 
-/** To one of the two processes. A process that has no connection left for so many says 503, and is asked again. */
+/** Sends to one of the two processes. Repeats after a 503, which means that no connection is free. */
 async function ask(process: number, where: string, init: RequestInit): Promise<Reply> {
   const { baseUrl } = process === 0 ? world : second;
   for (const deadline = Date.now() + ASK_LIMIT_MS; ; await sleep(PAUSE_MS)) {
@@ -71,7 +71,7 @@ async function ask(process: number, where: string, init: RequestInit): Promise<R
   }
 }
 
-/** Three headers, two envelopes and two processes: every twelve in a row are all different. */
+/** Three headers, two envelopes and two processes give twelve distinct ways. */
 const WAYS = 12;
 
 function present(signed: Signed, way: number): Promise<Reply> {
@@ -86,7 +86,7 @@ function accountOf({ payer }: Signed): string {
   return walletAccountId(wallet);
 }
 
-/** What moved on the books of a wallet, oldest first. */
+/** Transfers of a wallet in the ledger, ordered by id. */
 async function movesOf(signed: Signed, kind: 'top_up' | 'charge') {
   const { rows } = await world.pool.query<{ id: string; nano: string }>(
     `select operation_id as id, amount::text as nano from transfers where account_id = $1 and kind = $2
@@ -96,7 +96,7 @@ async function movesOf(signed: Signed, kind: 'top_up' | 'charge') {
   return rows;
 }
 
-/** What came to the payee from a wallet, or from anybody: the amount of each transfer that the chain has. */
+/** Amounts of the transfers on the chain to the payee, from one wallet or from all. */
 async function transfersOf(from?: Signed): Promise<bigint[]> {
   const found = await chain.client.getLogs({
     address: chain.usdc,
@@ -117,7 +117,7 @@ const pendingBody = z.object({
   details: z.object({ status: z.literal('pending'), paymentId: z.string() }),
 });
 
-/** What a presenter is told: of the credit, or that it comes. Throws for any other answer. */
+/** Parses an answer: credited or pending. Throws for any other. */
 function told({ status, body }: Reply): { paymentId: string; status: number; amountCredited?: number } {
   if (status === 200) {
     const { paymentId, amountCredited } = creditedBody.parse(body).data;
@@ -127,7 +127,7 @@ function told({ status, body }: Reply): { paymentId: string; status: number; amo
   return { paymentId: pendingBody.parse(body).details.paymentId, status };
 }
 
-/** Asks once more, in every way; all are told of the credit. */
+/** Presents the payment again in every way. All answers must show the credit. */
 async function askOnceMore(signed: Signed): Promise<string[]> {
   const again = await Promise.all(
     Array.from({ length: WAYS }, async (_value, way) => told(await present(signed, way))),
@@ -155,15 +155,15 @@ async function onePayment(): Promise<void> {
   expect(facilitator.settledFor.filter((each) => each === payer).length).toBe(1);
 }
 
-describe(`one authorization presented ${TOGETHER} times at once`, () => {
-  it(`over three headers, both envelopes and two processes is credited once, ${ROUNDS} times over`, async () => {
+describe(`a payment presented ${TOGETHER} times at once`, () => {
+  it(`is credited once over three headers, both envelopes and two processes, in ${ROUNDS} rounds`, async () => {
     for (let round = 0; round < ROUNDS; round += 1) await onePayment();
   });
 });
 
 const SIGN_IN_HEADERS = ['SIGN-IN-WITH-X', 'X-Sign-In-With-X'] as const;
 
-/** Two names and two processes: every four in a row are all different. */
+/** Two header names and two processes give four distinct ways. */
 function chat(signIn: string, way: number): Promise<Reply> {
   const body = { model: 'simulator-text', max_tokens: 8, messages: [{ role: 'user', content: 'Hello' }] };
   const headers = { 'content-type': 'application/json', [SIGN_IN_HEADERS[way % 2] ?? '']: signIn };
@@ -179,7 +179,7 @@ const REUSED = { status: 401, body: { error: expect.any(String), code: 'X402_SIG
 async function empty({ url }: MortalRedis): Promise<void> {
   const client = new Redis(url);
   try {
-    // The processes have written there: it is theirs.
+    // Proves that the processes use this Redis.
     expect(await client.dbsize()).toBeGreaterThan(0);
     await client.flushall();
   } finally {
@@ -187,8 +187,8 @@ async function empty({ url }: MortalRedis): Promise<void> {
   }
 }
 
-describe(`one sign-in used ${USES} times at once`, () => {
-  it('over two processes buys once, is refused to all others, and also after Redis lost everything', async () => {
+describe(`a sign-in used ${USES} times at once`, () => {
+  it('buys once over two processes and is refused otherwise, also after Redis lost its data', async () => {
     const signed = await signedOn(chain, { value: TEN });
     expect(told(await present(signed, 0))).toMatchObject(CREDITED);
     const address = `${world.baseUrl}/x402/balance/${signed.payer.address}`;
@@ -202,15 +202,15 @@ describe(`one sign-in used ${USES} times at once`, () => {
     const isPaid = async () => (await movesOf(signed, 'charge')).length > 0;
     await until('the call is paid', isPaid);
     expect((await movesOf(signed, 'charge')).length).toBe(1);
-    // Signed anew it is taken, by both.
+    // Both processes accept a new signature.
     for (const way of [0, 2]) {
       expect((await chat(await challengedSignIn(address, signed.payer), way)).status).toBe(200);
     }
   });
 });
 
-describe('afterwards the books', () => {
-  it('are in order, and have exactly what the chain moved', async () => {
+describe('the ledger afterwards', () => {
+  it('is in order and equals the transfers on the chain', async () => {
     const { rows } = await world.pool.query<{ nano: string }>(
       `select amount::text as nano from transfers where kind = 'top_up'`,
     );

@@ -1,4 +1,4 @@
-/** What the crowd orders: every kind of job, from services that behave in every way, and how each may end. */
+/** Orders of every kind from services with every behaviour, and how each may end. */
 import { toneWav } from '../../bench/wav.ts';
 import type { JobState } from '../../domain/jobs.ts';
 import { clip, dataUrl, SQUARE } from '../acceptance/generation/media.ts';
@@ -18,15 +18,15 @@ import type { JobOrder } from '../harness/jobDriver.ts';
 import { modelId } from '../harness/simulatedVoices.ts';
 import { killConfig, type ProviderName } from './models.ts';
 
-/** The state in which a job ends; one that was delivered was completed by its client. */
+/** Final state of a job. The client completes delivered jobs. */
 export type End = Extract<JobState, 'deleted' | 'failed' | 'cancelled'>;
 
 export interface Ware {
   order: JobOrder;
-  /** What the quote of its route is asked. */
+  /** Body of the quote request. */
   quote: object;
   ends: readonly End[];
-  /** The client calls it off so long after it was accepted. */
+  /** Time from acceptance to cancellation. */
   calledOffAfterMs?: number;
 }
 
@@ -45,7 +45,7 @@ const STUDIO: Record<string, { behaviour: object; model: object }> = {
     model: music('live-music', PER_PIECE),
   },
   'silent-music': { behaviour: REPLY_LOST, model: music('silent-music', PER_PIECE) },
-  /** Took the order perhaps, and never tells. */
+  /** May have accepted the order, and cannot be asked. */
   'mute-music': { behaviour: { ...REPLY_LOST, lookup: false }, model: music('mute-music', PER_PIECE) },
   'prudish-music': { behaviour: { outcome: 'content_policy' }, model: music('prudish-music', PER_PIECE) },
   'garbled-music': { behaviour: { outcome: 'garbage-output' }, model: music('garbled-music', PER_PIECE) },
@@ -63,13 +63,13 @@ const STUDIO: Record<string, { behaviour: object; model: object }> = {
 const PLENTY = 1_000_000_000;
 const UNLIMITED = { requestsPerMinute: PLENTY, tokensPerMinute: PLENTY, failedPer30s: PLENTY };
 
-/** `hosts` may be fetched from and told; `accounts` ask as often as they like. */
+/** `hosts` may serve media and receive webhooks. `accounts` have no rate limits. */
 export function crowdConfig(hosts: readonly string[], accounts: readonly string[]): object {
   const { providers, models, jobs, ...rest } = killConfig();
   const behaviours = Object.entries(STUDIO).map(([id, { behaviour }]) => [id, behaviour]);
   return {
     ...rest,
-    // Longer than parts are killed: while they are, a job may come to nothing for minutes.
+    // Longer than the kills, during which a job may make no progress for minutes.
     jobs: { ...jobs, deadlineMinutes: 30 },
     providers: {
       ...providers,
@@ -87,9 +87,9 @@ export function crowdConfig(hosts: readonly string[], accounts: readonly string[
 const DELIVERED = ['deleted'] as const;
 export const FAILED = ['failed'] as const;
 const CANCELLED = ['cancelled'] as const;
-/** Whichever comes first. */
+/** Whichever end comes first. */
 const EITHER = ['deleted', 'cancelled'] as const;
-/** The shortest that is taken. */
+/** The shortest accepted value. */
 const SOON = { headers: { 'Cancel-After': '5s' } };
 const SECONDS = 2;
 const SOURCE = toneWav(SECONDS);
@@ -135,7 +135,7 @@ function soon(ware: Ware): Ware {
   return { ...ware, order: { ...ware.order, ...SOON } };
 }
 
-/** Whichever comes first, wherever `media` are fetched from; more common ones more than once. */
+/** All orders, with sources inline and from `media`. Common ones occur several times. */
 export function waresWith(media: MediaServer): Ware[] {
   const second = clip({ seconds: 1 });
   const served = { image_url: media.serve('picture.png', SQUARE) };
