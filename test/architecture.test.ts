@@ -1,4 +1,4 @@
-/** The building keeps its floors. Needs no service and runs in a second: part of `npm run check`. */
+/** Holds the architecture rules. Needs no service and runs in a second: part of `npm run check`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,16 +10,16 @@ import { ROOT, readSource, sourceFiles } from './architecture/sources.ts';
 const files = sourceFiles().map((file) => readFacts(file, readSource(file)));
 
 describe('the repository', () => {
-  test('has its floors where the test looks for them', () => {
+  test('has its floors at the expected paths', () => {
     expect(files.length).toBeGreaterThan(100);
     expect(files.map((facts) => facts.path)).toEqual(expect.arrayContaining(['domain/money.ts', 'vitest.config.ts']));
   });
 
-  test('keeps every rule of the floors, of sizes and of banned calls', () => {
+  test('keeps every rule of floors, sizes and banned calls', () => {
     expect(files.flatMap(violationsOf)).toEqual([]);
   });
 
-  test('imports no file of its own that is not there', () => {
+  test('imports no missing file', () => {
     const missing = files.flatMap((facts) =>
       facts.imports.flatMap(({ line, specifier }) => {
         const target = specifier === undefined ? undefined : ownTarget(facts.path, specifier);
@@ -30,7 +30,7 @@ describe('the repository', () => {
     expect(missing).toEqual([]);
   });
 
-  test('has no circle of imports', () => {
+  test('has no import cycle', () => {
     expect(importCycles(files)).toEqual([]);
   });
 });
@@ -41,7 +41,7 @@ function violations(file: string, source: string): string[] {
 
 const lines = (count: number, line = 'x();') => Array.from({ length: count }, () => line).join('\n');
 
-describe('a planted violation is caught', () => {
+describe('detection of violations', () => {
   test.each([
     ['domain/a.ts', "import { z } from 'zod';", 'domain/ has no packages'],
     ['domain/a.ts', "import { readFileSync } from 'node:fs';", 'no node: modules'],
@@ -119,7 +119,7 @@ describe('a planted violation is caught', () => {
     },
   );
 
-  test('the facts that are counted', () => {
+  test('counts lines, comment lines, types and functions', () => {
     const source = `/** Two
  * lines. */
 export interface A {}
@@ -132,12 +132,12 @@ const run = (list: number[]) => list.map((each) => each);
     expect(facts.functions.map(({ inline }) => inline).sort()).toEqual([false, true]);
   });
 
-  test('a file that does not parse', () => {
+  test('throws for a file that does not parse', () => {
     expect(() => readFacts('api/a.ts', 'const = 1;')).toThrow('api/a.ts does not parse');
   });
 });
 
-describe('what is allowed stays allowed', () => {
+describe('acceptance of allowed code', () => {
   test.each([
     ['a rule that uses rules', 'domain/a.ts', "import { b } from './deep/b.ts';\nconst day = new Date(at);"],
     ['types of activities', 'workflows/a.ts', "import type * as steps from '../activities/b.ts';"],

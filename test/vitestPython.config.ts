@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Of `npm run check:python` alone: it needs what a test of this repository must not need. */
+/** Configuration of `npm run check:python`, which needs tools that the tests must not need. */
 export default defineConfig({
   test: {
     include: ['test/sdk/python/*.check.ts'],

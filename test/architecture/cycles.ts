@@ -2,8 +2,8 @@ import type { FileFacts } from './facts.ts';
 import { ownTarget } from './rules.ts';
 
 /**
- * Circles of imports, each as the list of its files. At run time the first file loaded finds the others half made;
- * files that only name each other's types cannot be read or moved apart.
+ * Import cycles, each as its list of files. The first file loaded finds the others incomplete at run time, and files
+ * joined by types only cannot be read or moved apart.
  */
 export function importCycles(files: readonly FileFacts[]): string[][] {
   const targets = new Map(files.map((facts) => [facts.path, targetsOf(facts)]));

@@ -1,13 +1,13 @@
-/** What the rules need to know of one source file, read from its syntax tree. */
+/** Facts about a source file that the rules need, read from its syntax tree. */
 
 import type * as ESTree from 'oxc-parser';
 import { parseSync, Visitor, type VisitorObject } from 'oxc-parser';
 
 export interface ImportFact {
   line: number;
-  /** Undefined where the module is computed at run time. */
+  /** Undefined if the module is computed at run time. */
   specifier: string | undefined;
-  /** Erased by the compiler: nothing is loaded. */
+  /** Erased by the compiler, so that nothing is loaded. */
   typeOnly: boolean;
   /** Imported names; `*` for the whole module or a default import. */
   names: string[];
@@ -17,13 +17,13 @@ interface FunctionFact {
   line: number;
   lines: number;
   parameters: number;
-  /** The callback of `describe(…)`: a list of tests, not a function to read. */
+  /** Callback of `describe(…)`, whose length is not limited. */
   testSuite: boolean;
-  /** An argument of a call: read as a part of its function. */
+  /** Argument of a call, which counts as a part of its function. */
   inline: boolean;
 }
 
-/** A use of something that only some floors may touch: `fetch`, `process.env`, `Date.now`, `http.request` … */
+/** Use of a restricted name: `fetch`, `process.env`, `Date.now`, `http.request` … */
 interface UseFact {
   line: number;
   what: string;
@@ -32,7 +32,7 @@ interface UseFact {
 export interface FileFacts {
   path: string;
   lines: number;
-  /** Lines that carry a comment. */
+  /** Lines with a comment. */
   commentLines: number;
   /** Names of the interfaces, type aliases and classes of the module. */
   types: string[];
@@ -124,13 +124,13 @@ function useVisitor(add: Collector, program: ESTree.Program): VisitorObject {
   };
 }
 
-/** Constructors whose objects are constants, when they are given what they hold. */
+/** Constructors whose objects are constants if they get their content. */
 const TABLES = new Set(['Map', 'Set', 'RegExp', 'Error', 'FareboxError']);
 const CONSTANTS = new Set(['TextDecoder', 'TextEncoder', 'MessageChannel']);
-/** First words of functions that make something that changes. */
+/** First words of functions that create mutable objects. */
 const MAKERS = /^(create|open|keep|watch|start)[A-Z]/;
 
-/** Parts of a declaration that can change later: objects that are made empty or by a maker, static members of classes. */
+/** Mutable parts of a declaration: objects created empty or by a maker, and static members of classes. */
 function statesOf(declared: ESTree.Node | null): ESTree.Span[] {
   if (declared?.type === 'ClassDeclaration') {
     return declared.body.body.filter(
@@ -161,14 +161,14 @@ function isState(made: ESTree.Expression): boolean {
   }
 }
 
-/** `ReadonlyMap<…>`, `ReadonlySet<…>`, `Readonly<…>`, `readonly T[]`. */
+/** Accepts `ReadonlyMap<…>`, `ReadonlySet<…>`, `Readonly<…>`, `readonly T[]`. */
 function isReadonly(type: ESTree.TSType | undefined): boolean {
   if (type?.type === 'TSTypeOperator') return type.operator === 'readonly';
   if (type?.type !== 'TSTypeReference' || type.typeName.type !== 'Identifier') return false;
   return type.typeName.name.startsWith('Readonly');
 }
 
-/** What the file calls `node:http` and its like, when it imports the whole module. */
+/** Local names of `node:http` and similar modules, if imported as a whole. */
 function namesOfHttp(program: ESTree.Program): Set<string> {
   const imports = program.body.filter((each) => each.type === 'ImportDeclaration');
   const http = imports.filter((each) => HTTP_MODULES.has(each.source.value));

@@ -1,4 +1,4 @@
-/** The floors of the building, what each may import, and which package has which place. */
+/** The floors, their allowed imports, and the place of each package. */
 
 export const FLOORS = [
   'domain',
@@ -16,7 +16,7 @@ export const FLOORS = [
 ] as const;
 export type Floor = (typeof FLOORS)[number];
 
-/** The floor of a path from the repository's root; undefined for the few files that stand at the root. */
+/** Floor of a path from the root. Undefined for files at the root. */
 export function floorOf(path: string): Floor | undefined {
   return FLOORS.find((floor) => path.startsWith(`${floor}/`));
 }
@@ -24,13 +24,13 @@ export function floorOf(path: string): Floor | undefined {
 interface FloorRule {
   /** Path prefixes of our own files. */
   own: readonly string[];
-  /** Path prefixes of which only types may be imported. */
+  /** Path prefixes from which only types may be imported. */
   typesOf?: readonly string[];
   /** Whether `node:` modules may be loaded. */
   node: boolean;
 }
 
-/** Files of infra/ that touch no machine: engines and providers use them as well. */
+/** Files of infra/ without I/O, which engines and providers may use. */
 const SHARED_INFRA = [
   'infra/accountShares.ts',
   'infra/log.ts',
@@ -52,7 +52,7 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
   providers: {
     own: [
       ...['domain/', 'engines/', 'providers/', 'infra/http/'],
-      // The words in which a kind of provider describes its settings.
+      // Primitives for the settings schema of a provider kind.
       'infra/config/schema/primitives.ts',
       ...SHARED_INFRA,
     ],
@@ -75,15 +75,15 @@ export const FLOOR_RULES: Record<Floor, FloorRule> = {
   test: { own: [''], node: true },
 };
 
-/** What `npm run` starts: plain JavaScript that builds first and then loads what was built. */
+/** Entry points of `npm run`: plain JavaScript that builds first and then loads the build. */
 export const LAUNCHERS = { folder: 'dev/launch/', own: ['dev/launch/', 'dist/'] } as const;
 
-/** Folders of api/ that every subject may use; the others are subjects and do not import each other. */
+/** Folders of api/ that every subject may use. Other folders are subjects, which do not import each other. */
 export const SHARED_API_FOLDERS = ['auth', 'body', 'http', 'limits', 'paid', 'queue', 'server', 'wallets'] as const;
 
 /**
- * Where each npm package may be loaded (types may be named on every floor that may import packages). A package without
- * a row has no place yet: give it one. test/ and bench/ may load what they like.
+ * Places that may load each npm package. Every floor that may import packages may name their types. A new package needs
+ * a row here. test/ and bench/ may load any.
  */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   '@aws-sdk/client-s3': ['infra/s3/', 'dev/'],
@@ -135,17 +135,17 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'zod-openapi': ['api/openapi/'],
 };
 
-/** What only some places may use, with the reason that the violation tells. */
+/** Names that only some places may use, with the reason in the violation. */
 export interface UseRule {
   uses: readonly string[];
-  /** Floors or paths where it is forbidden; everywhere when left out. */
+  /** Floors or paths where it is forbidden. Undefined means everywhere. */
   forbidden?: readonly string[];
   /** Places that are exempt. */
   allowed?: readonly string[];
   reason: string;
 }
 
-/** Modules of api/ that keep what a function without inputs, configuration and clock returned. */
+/** Modules of api/ that memoize a function without inputs, configuration and clock. */
 const MEMO_FILES = ['api/auth/signIn/signedText.ts'] as const;
 
 export const USE_RULES: readonly UseRule[] = [
@@ -210,7 +210,7 @@ export const USE_RULES: readonly UseRule[] = [
 
 export const CONSOLE_PLACES = ['cli/', 'bench/', 'dev/', 'test/'] as const;
 
-/** `node:` modules that open connections, and who may. Their helpers are free, and so is listening. */
+/** `node:` modules that open connections, and the places that may. Helpers and listening are free. */
 export const SOCKET_MODULES = ['net', 'tls', 'dgram', 'dns', 'dns/promises', 'https', 'http2'] as const;
 export const SOCKET_PLACES = ['infra/http/', 'engines/child/denyNetwork.ts', 'dev/', 'bench/', 'test/'] as const;
 export const SOCKET_FREE_NAMES = [
@@ -223,10 +223,10 @@ export const SOCKET_FREE_NAMES = [
   'createServer',
 ] as const;
 
-/** Files that are tables of data, not code to read. */
+/** Data tables, without a limit on size. */
 export const DATA_FILES = ['domain/catalogue/', 'test/fixtures/', 'test/histories/'] as const;
 
 export const MAX_FILE_LINES = 400;
 export const MAX_FUNCTION_LINES = 60;
-/** Not counted in test/: a table of tests names its columns by parameters. */
+/** Does not apply to test/, where a table of tests names columns by parameters. */
 export const MAX_PARAMETERS = 3;

@@ -1,4 +1,4 @@
-/** The numbers of `npm run check -- --numbers`: the size of each floor, and the targets of the whole. */
+/** Figures of `npm run check -- --numbers`: the size of each floor and the targets of the whole. */
 import { readdirSync } from 'node:fs';
 import { importCycles } from './cycles.ts';
 import { type FileFacts, readFacts } from './facts.ts';
@@ -9,22 +9,22 @@ import { filesWith, ROOT, readSource } from './sources.ts';
 
 const MAX_SOURCE_LINES = 90_774;
 const MAX_SMALL_FILES = 40;
-/** A file below it belongs to the only file that imports it. */
+/** A shorter file belongs into the only file that imports it. */
 const SMALL_FILE_LINES = 40;
 const MIN_TEST_RATIO = 0.8;
 
 interface Target {
   name: string;
   value: number;
-  /** Largest allowed value, or the smallest one. */
+  /** Largest or smallest allowed value. */
   bound: { max: number } | { min: number };
-  /** The places that are counted. */
+  /** Counted places. */
   found?: readonly string[];
 }
 
 const isTest = ({ path }: FileFacts) => /^(test|examples)\//.test(path);
 
-/** `deadExports`: as knip finds them; `lists`: also print what a missed target counts. */
+/** `deadExports` come from knip. `lists` also prints the counted places of a missed target. */
 export function printNumbers({ deadExports, lists }: { deadExports: string[]; lists: boolean }): void {
   const files = filesWith((name) => /\.(ts|mjs)$/.test(name), [...FLOORS, 'examples']).map((file) =>
     readFacts(file, readSource(file)),

@@ -29,7 +29,7 @@ describe('the register of optimisations', () => {
     expect(named.length).toBeGreaterThan(50);
   });
 
-  it.each(named)('$name: its code names one of its benches', ({ files, benches }) => {
+  it.each(named)('$name: the code names one of its benches', ({ files, benches }) => {
     const names = benches.map((bench) => `\`${bench}\``);
     const saying = files.filter((file) => {
       const comments = readSource(file)

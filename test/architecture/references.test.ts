@@ -1,4 +1,4 @@
-/** References of comments, test titles and documents resolve. Needs no service: part of `npm run check`. */
+/** Checks that references in comments, test titles and documents resolve. Needs no service: part of `npm run check`. */
 import { describe, expect, test } from 'vitest';
 import { documentViolations, readRepository, readRules, referenceViolations } from './references.ts';
 import { readSource } from './sources.ts';
@@ -6,7 +6,7 @@ import { readSource } from './sources.ts';
 const { files, documents, reference, rules } = readRepository();
 
 describe('the rules of docs/reference', () => {
-  test('are where the test looks for them', () => {
+  test('are at the expected paths', () => {
     expect(rules.ids.length).toBeGreaterThan(150);
     expect(rules.ids).toEqual(expect.arrayContaining(['API-1', 'I5', 'CRASH-41']));
   });
@@ -31,20 +31,20 @@ describe('the rules of docs/reference', () => {
   });
 });
 
-describe('the references of', () => {
-  test('comments and test titles lead somewhere', () => {
+describe('references', () => {
+  test('resolve in comments and test titles', () => {
     expect(files.length).toBeGreaterThan(1_000);
     expect(files.flatMap((file) => referenceViolations(file, readSource(file), rules))).toEqual([]);
   });
 
-  test('documents lead somewhere', () => {
+  test('resolve in documents', () => {
     expect(documents.flatMap((file) => documentViolations(file, readSource(file), rules))).toEqual([]);
   });
 });
 
 const PLANTED = readRules(['### API-1\nText.\n\n### I5\n| <a id="crash-2"></a>CRASH-2 | place |']);
 
-describe('a planted violation is caught', () => {
+describe('detection of violations', () => {
   test.each([
     ['api/a.ts', '/** Refuses it (API-2). */', 'api/a.ts:1: API-2: docs/reference has no such rule'],
     ['api/a.ts', 'f();\n// I4 and API-1.', 'api/a.ts:2: I4: docs/reference has no such rule'],
@@ -87,12 +87,12 @@ describe('a planted violation is caught', () => {
     expect(documentViolations(file, source, PLANTED).join('\n')).toContain(expected);
   });
 
-  test('an anchor of a table that is not its id', () => {
+  test('throws for an anchor of a table that is not its id', () => {
     expect(() => readRules(['| <a id="crash-3"></a>CRASH-2 | place |'])).toThrow('CRASH-2');
   });
 });
 
-describe('what is allowed stays allowed', () => {
+describe('acceptance of allowed references', () => {
   test.each([
     ['a rule', 'api/a.ts', '/** Refuses it (API-1, CRASH-2). I5 holds. */'],
     ['words beside a comment', 'api/a.ts', "const text = 'API-2, api-facts 4.2, docs/nothing.md';"],
@@ -106,7 +106,7 @@ describe('what is allowed stays allowed', () => {
     expect(referenceViolations(file, source, PLANTED)).toEqual([]);
   });
 
-  test('a link within a document, to its heading or to its anchor', () => {
+  test('accepts a link within a document, to its heading or to its anchor', () => {
     const text = '## Where `money` is\n<a id="i5"></a>\n[one](#where-money-is) [two](#i5) [web](https://a.b)';
     expect(documentViolations('docs/a.md', text, PLANTED)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Finds the references of comments, test titles and documents that lead nowhere: rules, paths and links. */
+/** Finds broken references in comments, test titles and documents: rules, paths and links. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type * as ESTree from 'oxc-parser';
@@ -9,21 +9,21 @@ import { filesWith, ROOT, readSource } from './sources.ts';
 
 interface Passage {
   line: number;
-  /** On one line, without the marks of a comment. */
+  /** Single line without comment marks. */
   text: string;
 }
 
 export interface RuleBook {
-  /** In the order of the documents; an id that stands twice is here twice. */
+  /** Ids in the order of the documents, with duplicates. */
   ids: readonly string[];
-  /** Every id of a known prefix, whether it has a rule or not. */
+  /** Matches every id with a known prefix, with or without a rule. */
   cited: RegExp;
 }
 
-/** A heading `### API-1`, or a row of a table whose first cell is an anchor with the id behind it. */
+/** Heading `### API-1`, or a table row whose first cell is an anchor followed by the id. */
 const RULE = /^(?:### |\| <a id="[a-z0-9-]+"><\/a>)((?:[A-Z]+-|I)\d+)(?= |$)/gm;
 
-/** The rules of the documents. Throws where an anchor of a table is not its id in lower case. */
+/** Rules of the documents. Throws if a table anchor is not its id in lower case. */
 export function readRules(documents: readonly string[]): RuleBook {
   const ids = documents.flatMap((text) =>
     [...text.matchAll(RULE)].map(([row, id = '']) => {
@@ -49,7 +49,7 @@ function hasComments(name: string): boolean {
   return CODE.test(name) || LINE_COMMENTS.some(([kind]) => kind.test(name));
 }
 
-/** Comments of any file; of code also the titles of tests and the names of the ledger's invariants. */
+/** Comments. In code also test titles and the names of ledger invariants. */
 function passagesOf(file: string, source: string): Passage[] {
   if (CODE.test(file)) return passagesOfCode(file, source);
   const comment = LINE_COMMENTS.find(([kind]) => kind.test(file))?.[1];
@@ -81,7 +81,7 @@ function passagesOfCode(file: string, source: string): Passage[] {
   return passages;
 }
 
-/** `it(…)`, `test.each(…)(…)`, `describe.skipIf(…)(…)` and the like. */
+/** Accepts `it(…)`, `test.each(…)(…)`, `describe.skipIf(…)(…)` and the like. */
 function isTitled(callee: ESTree.Node): boolean {
   if (callee.type === 'Identifier') return ['describe', 'it', 'test'].includes(callee.name);
   if (callee.type === 'CallExpression') return isTitled(callee.callee);
@@ -112,7 +112,7 @@ const FOLDERS = ['docs', ...FLOORS].join('|');
 const OWN_PATH = new RegExp(`(?<![\\w./@-])(?:${FOLDERS})/[\\w./-]*\\.(?:json|md|mjs|mts|sql|ts)\\b`, 'g');
 /** Paths from the folder of the file. */
 const RELATIVE_PATH = /(?<![\w./])\.{1,2}\/[\w./-]*\.(?:json|md|mjs|mts|sql|ts)\b/g;
-/** Links of Markdown; a target with a scheme leads elsewhere. */
+/** Markdown links. Targets with a scheme are external. */
 const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
 
 /** Lines of the form `path:line: reference: why`. */
@@ -128,7 +128,7 @@ export function referenceViolations(file: string, source: string, rules: RuleBoo
   });
 }
 
-/** The same for a document, whose links may name an anchor. */
+/** Like `referenceViolations` for a document, whose links may name an anchor. */
 export function documentViolations(file: string, source: string, rules: RuleBook): string[] {
   return source.split('\n').flatMap((text, index) => [
     ...unknownRules(text, rules).map((id) => `${file}:${index + 1}: ${id}: docs/reference has no such rule`),
@@ -143,7 +143,7 @@ export interface ReferringFiles {
   /** Files of any floor that may have comments. */
   files: string[];
   documents: string[];
-  /** The documents that state the rules. */
+  /** Documents with the rules. */
   reference: string[];
   rules: RuleBook;
 }
@@ -155,7 +155,6 @@ export function readRepository(): ReferringFiles {
   return { files: filesWith(hasComments, [...FLOORS, 'examples']), documents, reference, rules };
 }
 
-/** The violations of the whole repository. */
 export function allReferenceViolations(): string[] {
   const { files, documents, rules } = readRepository();
   return [
@@ -178,7 +177,7 @@ function missingTargets(file: string, text: string): string[] {
   ];
 }
 
-/** Problem of a link of a document, or undefined; `source`: the text of the document. */
+/** Problem of a link in a document, or undefined. `source` is the document's text. */
 export function linkFault(file: string, target: string, source = readSource(file)): string | undefined {
   const [place = '', anchor] = target.split('#');
   const linked = place === '' ? file : path.posix.join(path.posix.dirname(file), place);
@@ -190,7 +189,7 @@ export function linkFault(file: string, target: string, source = readSource(file
 
 export const FENCED_CODE = /^ *```.*?^ *```$/gms;
 
-/** Anchors of a document: those of its headings, as GitHub makes them, and those that it names. */
+/** Anchors of a document: GitHub's for headings, and explicit ones. */
 export function anchorsOf(text: string): string[] {
   const counts = new Map<string, number>();
   const found = text.replace(FENCED_CODE, '').matchAll(/^#{1,6} +(.+?) *$|<a id="([^"]*)">/gm);

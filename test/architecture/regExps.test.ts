@@ -1,7 +1,7 @@
 /**
- * Every regular expression of the service is linear in the text that it is used on. Each is run over texts that repeat its
- * own characters, and over runs of them between what it begins with and what it may end in: one that is not linear takes
- * minutes for a megabyte, the others milliseconds.
+ * Checks that every regular expression of the service is linear in its text. Each runs over texts of its own
+ * characters, alone and between its beginnings and ends. Others than linear ones take minutes for a megabyte instead of
+ * milliseconds.
  */
 import { createContext, Script } from 'node:vm';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -9,27 +9,27 @@ import { describe, expect, it } from 'vitest';
 import { readSource, sourceFiles } from './sources.ts';
 
 const RUN_LETTERS = 1024 * 1024;
-/** For the texts of which there are many: enough to tell, and those that took long are made longer. */
+/** Length for the first pass over many texts. Slow ones are then repeated longer. */
 const SCREEN_LETTERS = 32 * 1024;
 const SUSPECT_LETTERS = 192 * 1024;
 const TEXTS_AT_ONCE = 64;
 const SCREEN_LIMIT_MS = 100;
 const LIMIT_MS = 1_000;
-/** A busy machine may be slow once; a regular expression that is not linear is slow each time. */
+/** Repetitions: a busy machine may be slow once, a super-linear expression is slow each time. */
 const TRIES = 4;
 
 const FLOORS = /^(api|activities|domain|engines|infra|providers|workflows)\//;
-/** What the operator's own files and tools say. */
+/** Code that reads only the operator's files and tools. */
 const TRUSTED_TEXT = /^(infra\/config\/|dev\/|domain\/catalogue\/builtin\/)/;
 
-/** Most letters of the text where something before the expression bounds it; with the reason. */
+/** Maximum text length where earlier code bounds it, with the reason. */
 const BOUNDED: Record<string, number> = {
   // Longer headers are ignored.
   'api/queue/preferredWait.ts /^\\s*([!#$%&\'*+.^_`|~\\w-]+)\\s*(?:=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([!#$%&\'*+.^_`|~\\w-]*))\\s*)?(?:;|$)/': 1_000,
   'api/queue/preferredWait.ts /(?:[^,"]|"(?:[^"\\\\]|\\\\.)*"|")+/g': 1_000,
-  // The padding of our own encoder.
+  // Padding of our own encoder.
   'domain/base64.ts /=+$/': 2,
-  // Numbers that we wrote.
+  // Numbers in our own notation.
   'domain/generation/terms.ts /\\.?0+$/': 40,
   'domain/money.ts /0+$/': 40,
   'domain/text/bill.ts /0+$/': 40,
@@ -37,22 +37,22 @@ const BOUNDED: Record<string, number> = {
   'engines/documents/html.ts /<meta[^>]+charset\\s*=\\s*["\']?\\s*([\\w-]+)/i': 1_024,
   // A format code of a spreadsheet.
   'engines/documents/office/cellFormats.ts /"[^"]*"|\\\\.|_.|\\*.|\\[[^\\]]*\\]/g': 255,
-  // The operator's addresses of services.
+  // Service URLs of the operator.
   'infra/http/serviceHttp.ts /\\/+$/': 1_000,
   'infra/telemetry/openTelemetry.ts /\\/+$/': 1_000,
   'providers/anthropic/anthropic.ts /\\/+(v1\\/*)?$/': 1_000,
   'providers/search/brave.ts /\\/+(res\\/v1\\/*)?$/': 1_000,
   'providers/elevenlabs/elevenlabs.ts /\\/+(v1\\/*)?$/': 1_000,
   'providers/replicate/service.ts /\\/+(v1\\/*)?$/': 1_000,
-  // Asked only of a text that is nothing but durations.
+  // Runs only on a text of durations.
   'providers/openai/errorReply.ts /([\\d.]+)(ms|s|m|h)/g': 100,
 };
 
-/** Whose expressions are put together from constants of the same file. */
+/** Files that compose expressions from constants of the same file. */
 const COMPOSED = ['api/text/web/question.ts', 'domain/signIn/grammar.ts'];
 
 interface Found {
-  /** Composed expressions, as they are when they are put together. */
+  /** Literal expressions, and composed ones after composition. */
   literals: string[];
   isComposed: boolean;
 }
@@ -98,7 +98,7 @@ const CLASSES: Record<string, string[]> = {
 };
 const MAX_CHARACTERS = 16;
 
-/** The characters that an expression names, one for each class, and its runs of plain characters. */
+/** Characters of an expression, one per class, and its runs of plain characters. */
 function partsOf(literal: string): { characters: string[]; words: string[] } {
   const source = literal.slice(1, literal.lastIndexOf('/'));
   const characters = new Set(['a', ' ']);
@@ -128,7 +128,7 @@ const MEMBERS: Record<string, string> = {
   D: 'a',
 };
 
-/** Texts that the expression's beginnings match: what it asks for in its order, each once, up to each of its places. */
+/** Texts that match prefixes of the expression, with each required part once. */
 function beginningsOf(literal: string): string[] {
   const source = literal.slice(1, literal.lastIndexOf('/')).replace(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, '(');
   const tokens = source.matchAll(/\\[pP]\{[^}]*\}|\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]|\{\d+(?:,\d*)?\}|[\s\S]/g);
@@ -147,7 +147,7 @@ interface Token {
   members: string | undefined;
 }
 
-/** A text that this part of an expression matches; none for what only says how the others are taken. */
+/** Text that matches this token. Empty for quantifiers and assertions. */
 function memberOf(token: string, { escaped, negated, members }: Token): string {
   if (/^(?:[()|*+?^$]|\{\d)/.test(token) || escaped === 'b' || escaped === 'B') return '';
   if (escaped !== undefined) return MEMBERS[escaped] ?? escaped;
@@ -156,7 +156,7 @@ function memberOf(token: string, { escaped, negated, members }: Token): string {
   return members.startsWith('\\') ? (MEMBERS[members.charAt(1)] ?? members.charAt(1)) : members.charAt(0);
 }
 
-/** Ends of a text: one that no expression looks for, some that many look for, and none. */
+/** Ends of a text: one that no expression matches, some that many match, and none. */
 const ENDS = ['\u0001!', 'a', ' ', '\n', ''];
 
 type Text = (letters: number) => string;
@@ -180,7 +180,7 @@ function manyTexts(literal: string): Text[] {
 
 const judged = new Map<string, string | undefined>();
 
-/** The beginning of the first text for which the expression is not linear. The same one stands in many files. */
+/** Start of the first text that is not processed in linear time. Cached, because expressions recur in many files. */
 function slowText(literal: string, letters: number): string | undefined {
   const name = `${letters} ${literal}`;
   if (!judged.has(name)) judged.set(name, findSlowText(literal, letters));
@@ -221,8 +221,8 @@ const FILES = sourceFiles()
   .map((file) => ({ file, ...regExpsOf(file) }))
   .filter(({ literals, isComposed }) => literals.length > 0 || isComposed);
 
-describe('the regular expressions of', () => {
-  it.each(FILES.filter(({ literals }) => literals.length > 0))('$file', { timeout: 300_000 }, (found) => {
+describe('regular expressions', () => {
+  it.each(FILES.filter(({ literals }) => literals.length > 0))('are linear in $file', { timeout: 300_000 }, (found) => {
     for (const literal of new Set(found.literals)) {
       const slow = slowText(literal, BOUNDED[`${found.file} ${literal}`] ?? RUN_LETTERS);
       expect({ literal, slow }).toEqual({ literal, slow: undefined });
@@ -230,7 +230,7 @@ describe('the regular expressions of', () => {
   });
 });
 
-it('are composed in no other file, and no bound is left over', () => {
+it('composes no regular expression elsewhere, and has no unused bound', () => {
   expect(FILES.filter(({ isComposed }) => isComposed).map(({ file }) => file)).toEqual(COMPOSED);
   const all = new Set(FILES.flatMap(({ file, literals }) => literals.map((literal) => `${file} ${literal}`)));
   expect(Object.keys(BOUNDED).filter((name) => !all.has(name))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Holds one file's facts against the floors. Each violation says where, what, and why the rule is there. */
+/** Checks one file's facts against the floors. Each violation has the place, the finding and the reason of the rule. */
 import path from 'node:path';
 import type { FileFacts, ImportFact } from './facts.ts';
 import {
@@ -23,7 +23,7 @@ export function violationsOf(facts: FileFacts): string[] {
   return [...importViolations(facts), ...useViolations(facts), ...sizeViolations(facts)];
 }
 
-/** Our own file that an import names, as a path from the root; undefined for packages and `node:` modules. */
+/** Repository file of an import, as a path from the root. Undefined for packages and `node:` modules. */
 export function ownTarget(from: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(from), specifier) : undefined;
 }
@@ -72,7 +72,7 @@ function forbiddenOwn(from: string, target: string, fact: NamedImport): string |
   return `${floor}/ may import ${rule.own.join(', ')} only`;
 }
 
-/** The subject folder of api/ that a path is in: `billing` for api/billing/balance.ts. */
+/** Subject folder of a path in api/: `billing` for api/billing/balance.ts. */
 function subjectOf(file: string): string | undefined {
   const folder = /^api\/([^/]+)\//.exec(file)?.[1];
   return folder === undefined || (SHARED_API_FOLDERS as readonly string[]).includes(folder) ? undefined : folder;

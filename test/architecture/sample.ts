@@ -1,4 +1,4 @@
-/** Comments and test titles of a revision, drawn with its hash as the seed, so that nobody chooses what a reader sees. */
+/** Samples comments and test titles of a revision. Its hash is the seed, so that nobody chooses the sample. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 
@@ -12,7 +12,7 @@ interface Line {
   text: string;
 }
 
-/** The sample of `revision`, any name that git knows, as text. */
+/** The sample of `revision` (any git name) as text. */
 export function sampleOf(revision: string): string {
   const hash = git('rev-parse', revision).trim();
   const comments = joined(linesOf(hash, '^[[:space:]]*(/\\*\\*|\\*[^/]|//) ?[^ /*]', CODE));
@@ -39,7 +39,7 @@ function linesOf(hash: string, pattern: string, paths: string[]): Line[] {
     });
 }
 
-/** Lines of one comment become one. */
+/** Joins the lines of each comment. */
 function joined(lines: Line[]): Line[] {
   const comments: (Line & { end: number })[] = [];
   for (const { file, line, text } of lines) {

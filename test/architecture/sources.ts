@@ -10,7 +10,7 @@ export function sourceFiles(): string[] {
   return filesWith(isSource, FLOORS);
 }
 
-/** Files by their names, as `sourceFiles` has them: those at the root, and those of these folders. */
+/** Files by name at the root and in `folders`, in the form of `sourceFiles`. */
 export function filesWith(isWanted: (name: string) => boolean, folders: readonly string[]): string[] {
   const inFolders = folders.flatMap((folder) => walk(folder, isWanted));
   const atRoot = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isFile());

@@ -1,4 +1,4 @@
-/** anvil as a child of the test process, obtained like every part of the service. */
+/** Starts anvil as a child of the test process, obtained like every other part. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,9 +11,9 @@ import { anvilRecipe } from '../../dev/stack/recipes/anvil.ts';
 import { processEnvironment } from '../../infra/config/environment.ts';
 
 export interface AnvilChoices {
-  /** Seconds between blocks; each transaction has its block at once without it. */
+  /** Seconds between blocks. Without it each transaction gets a block at once. */
   blockSeconds?: number;
-  /** Further arguments of anvil. */
+  /** Additional arguments of anvil. */
   anvil?: string[];
 }
 
@@ -30,7 +30,7 @@ export async function launchAnvil(chainId: number, options: AnvilChoices = {}) {
   const [port = 0] = await freePorts(1);
   const blocks = options.blockSeconds === undefined ? {} : { blockSeconds: options.blockSeconds };
   const args = [...anvilArguments({ port, chainId, ...blocks }), ...(options.anvil ?? [])];
-  // Its folder of caches lies in HOME: none is wanted, and it makes none where it cannot.
+  // anvil keeps caches in HOME, and makes no folder where it cannot write.
   const env = { PATH: processEnvironment().PATH, HOME: path.join(os.tmpdir(), 'farebox-test-no-home') };
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
   const said: string[] = [];

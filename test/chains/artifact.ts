@@ -6,7 +6,7 @@ export interface Artifact {
   bytecode: Hex;
 }
 
-/** Contracts that only tests use, by name: a file of test/chains/contracts (`OddUSD.json`). */
+/** Reads a contract for tests by its name in test/chains/contracts (`OddUSD.json`). */
 export function testContract(name: string): Artifact {
   return JSON.parse(readFileSync(new URL(`./contracts/${name}.json`, import.meta.url), 'utf8')) as Artifact;
 }

@@ -22,7 +22,7 @@ async function signed(value = DOLLAR) {
   return { payer, payee, authorization, signature: await chain.sign(payer, authorization) };
 }
 
-test('a signed authorization moves the money once', async () => {
+test('a signed authorization transfers once', async () => {
   const { payer, payee, authorization, signature } = await signed();
   const receipt = await chain.settle(authorization, signature);
   expect(receipt.logs).toHaveLength(2);
@@ -31,14 +31,14 @@ test('a signed authorization moves the money once', async () => {
   await expect(chain.settle(authorization, signature)).rejects.toThrow('authorization is used or canceled');
 });
 
-test('an authorization that somebody changed, or that is over, moves nothing', async () => {
+test('a changed or expired authorization transfers nothing', async () => {
   const { authorization, signature } = await signed();
   await expect(chain.settle({ ...authorization, value: 2n }, signature)).rejects.toThrow('invalid signature');
   await chain.setTime(authorization.validBefore);
   await expect(chain.settle(authorization, signature)).rejects.toThrow('authorization is expired');
 });
 
-test('a wallet that is a contract pays by what its owner signed', async () => {
+test("a contract wallet pays by its owner's signature", async () => {
   const owner = await chain.newWallet();
   const wallet = await chain.deployNamed('SmartWallet', [owner.address]);
   await chain.mint(wallet, DOLLAR);
@@ -55,7 +55,7 @@ test.each(['RevertingWallet', 'EndlessWallet'])('%s pays nothing', async (name) 
   expect(await chain.balanceOf(payee.address)).toBe(0n);
 });
 
-test('a receipt is found although its only block came before the node had it', async () => {
+test('a receipt is found although the node has it only after the last block', async () => {
   const node = await startRpcNode(chain.rpcUrl);
   const { transactionHash } = await chain.mint((await chain.newWallet()).address, DOLLAR);
   let early = 3;
@@ -69,7 +69,7 @@ test('a receipt is found although its only block came before the node had it', a
   await node.close();
 });
 
-test('what lies after a snapshot never was, once it is gone back to', async () => {
+test('reverting to a snapshot undoes later transactions', async () => {
   const { payer, authorization, signature } = await signed();
   const before = await chain.snapshot();
   const { transactionHash } = await chain.settle(authorization, signature);
@@ -78,7 +78,7 @@ test('what lies after a snapshot never was, once it is gone back to', async () =
   await expect(chain.client.getTransactionReceipt({ hash: transactionHash })).rejects.toThrow();
 });
 
-test('a factory makes a wallet where it said that it would be', async () => {
+test('a factory deploys a wallet at the address that it predicted', async () => {
   const owner = await chain.newWallet();
   const factory = await chain.deployNamed('SmartWalletFactory');
   const { abi } = testContract('SmartWalletFactory');
@@ -90,7 +90,7 @@ test('a factory makes a wallet where it said that it would be', async () => {
   expect(await chain.client.getCode({ address })).toBeDefined();
 });
 
-test('a reorganisation takes a payment back, and it can be handed in again', async () => {
+test('a reorganisation undoes a payment, which can be submitted again', async () => {
   const { payee, authorization, signature } = await signed();
   const { transactionHash } = await chain.settle(authorization, signature);
   await chain.reorg(1);

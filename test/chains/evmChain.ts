@@ -1,6 +1,6 @@
 /**
- * A chain of one's own for a test: anvil on a free port with the test dollar on it. Its first account (`bank`) pays for
- * whatever the helpers do; wallets made by `newWallet` are nobody else's.
+ * Starts a chain for one test: anvil on a free port with the test dollar. Its first account (`bank`) pays for the
+ * helpers. `newWallet` makes wallets that nobody else uses.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -25,12 +25,12 @@ import { type AnvilChoices, launchAnvil } from './anvil.ts';
 import { type Artifact, testContract } from './artifact.ts';
 
 const BASE_SEPOLIA = 84532;
-/** anvil's own: worth nothing, known to everybody. */
+/** The published mnemonic of anvil, without value. */
 export const MNEMONIC = 'test test test test test test test test test test test junk';
 
 export interface EvmChainOptions extends AnvilChoices {
   chainId?: number;
-  /** What stands for USDC; the test dollar unless told. */
+  /** Contract in place of USDC. Default: the test dollar. */
   token?: Artifact;
 }
 
@@ -41,7 +41,7 @@ interface Call {
   args?: readonly unknown[];
 }
 
-/** What a payer signs (EIP-3009); amounts in millionths of a dollar, times in Unix seconds. */
+/** Transfer that a payer signs (EIP-3009). Amounts are in millionths of a dollar, times in Unix seconds. */
 export interface Authorization {
   from: Address;
   to: Address;
@@ -72,7 +72,7 @@ export async function startEvmChain(options: EvmChainOptions = {}) {
 type Client = ReturnType<typeof clientOf>;
 type Bank = ReturnType<typeof bankOf>;
 
-/** Who pays for what tests do; everything throws with the contract's words when it is refused. */
+/** Account that pays for test transactions. Its functions throw the contract's message on a revert. */
 function bankOf(client: Client) {
   const bank = mnemonicToAccount(MNEMONIC);
   const inTurn = createTurn();
@@ -89,14 +89,14 @@ function bankOf(client: Client) {
   };
   const write = (call: Call): Promise<TransactionReceipt> =>
     inTurn(async () => mined(await client.writeContract({ ...call, args: call.args ?? [], account: bank })));
-  /** Is mined although the contract refuses it. */
+  /** Mines the transaction although it reverts. */
   const writeInVain = (call: Call): Promise<TransactionReceipt> =>
     inTurn(async () => {
-      // With a limit of gas the node is not asked beforehand how much it takes.
+      // A gas limit avoids the node's estimate, which would fail.
       const request = { ...call, args: call.args ?? [], account: bank, gas: 300_000n };
       return untilMined(client, await client.writeContract(request));
     });
-  /** A contract of test/chains/contracts. */
+  /** Deploys a contract of test/chains/contracts. */
   const deployNamed = (name: string, args: readonly unknown[] = []) => deploy(testContract(name), args);
   return { bank, mined, deploy, deployNamed, write, writeInVain };
 }
@@ -110,14 +110,14 @@ function dollarOf(client: Client, { write }: Bank, usdc: Address) {
     mint,
     balanceOf: (owner: Address) => read('balanceOf', [owner]) as Promise<bigint>,
     isUsed: (owner: Address, nonce: Hex) => read('authorizationState', [owner, nonce]) as Promise<boolean>,
-    /** With this much of the test dollar and, for what it sends by itself, one ether. */
+    /** Makes a wallet with `value` test dollar units and one ether. */
     newWallet: async (value = 0n): Promise<PrivateKeyAccount> => {
       const wallet = privateKeyToAccount(generatePrivateKey());
       await client.setBalance({ address: wallet.address, value: parseEther('1') });
       if (value > 0n) await mint(wallet.address, value);
       return wallet;
     },
-    /** Hands an authorization in, as a facilitator does. */
+    /** Submits an authorization, as a facilitator does. */
     settle: (a: Authorization, signature: Hex) =>
       write({
         ...dollar,
@@ -129,7 +129,7 @@ function dollarOf(client: Client, { write }: Bank, usdc: Address) {
 
 function authorizationsOf(client: Client, chainId: number, usdc: Address) {
   return {
-    /** Valid from ten seconds ago for ten minutes, with a new nonce, unless told. */
+    /** Default: a new nonce, valid from 10 s ago for 10 minutes. */
     authorization: async (
       some: Pick<Authorization, 'from' | 'to' | 'value'> & Partial<Authorization>,
     ): Promise<Authorization> => {
@@ -149,12 +149,12 @@ function timeOf(client: Client, blockSeconds: number | undefined) {
     now: async () => (await client.getBlock()).timestamp,
     mine: (blocks: number) => client.mine({ blocks }),
     snapshot: () => client.snapshot(),
-    /** Everything after the snapshot never was. */
+    /** Undoes everything after the snapshot. */
     revert: (id: Hex) => client.revert({ id }),
-    /** Replaces the last blocks by as many empty ones. */
+    /** Replaces the last `depth` blocks by empty ones. */
     reorg: (depth: number) =>
       client.request({ method: 'anvil_reorg', params: [depth, []] } as never) as Promise<unknown>,
-    /** Runs `work` on a chain whose blocks do not come by time: each transaction is mined at once, and nothing after it. */
+    /** Runs `work` without timed blocks: each transaction is mined at once, and no block follows. */
     withoutBlockClock: async <T>(work: () => Promise<T>): Promise<T> => {
       await client.setAutomine(true);
       try {
@@ -163,7 +163,7 @@ function timeOf(client: Client, blockSeconds: number | undefined) {
         if (blockSeconds !== undefined) await client.setIntervalMining({ interval: blockSeconds });
       }
     },
-    /** Unix seconds of the next block, which is mined at once. */
+    /** Mines the next block at this Unix time in seconds. */
     setTime: async (timestamp: bigint) => {
       await client.setNextBlockTimestamp({ timestamp });
       await client.mine({ blocks: 1 });
@@ -171,7 +171,7 @@ function timeOf(client: Client, blockSeconds: number | undefined) {
   };
 }
 
-/** For `signTypedData`. */
+/** Typed data for `signTypedData`. */
 function transferTypedData(of: { chainId: number; usdc: Address; message: Authorization }) {
   return {
     domain: { name: 'USD Coin', version: '2', chainId: of.chainId, verifyingContract: of.usdc },
@@ -198,7 +198,7 @@ function clientOf(rpcUrl: string, id: number) {
     ...{ id, name: 'test chain', nativeCurrency },
     rpcUrls: { default: { http: [rpcUrl] } },
   });
-  // Kept for a block time otherwise, in which a test does a lot.
+  // The default caches block numbers for a block time, which is long for a test.
   const how = { mode: 'anvil', chain, transport: http(rpcUrl), pollingInterval: 20, cacheTime: 0 } as const;
   return createTestClient(how).extend(publicActions).extend(walletActions);
 }

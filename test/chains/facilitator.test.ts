@@ -62,7 +62,7 @@ async function settle({ payload, requirements }: Awaited<ReturnType<typeof payme
   return `${answer.status} ${await answer.text()}`;
 }
 
-test('an honest facilitator verifies, settles once, and says what it supports', async () => {
+test('an honest facilitator verifies, settles once, and lists what it supports', async () => {
   const each = await payment();
   const before = { ...facilitator.counts };
   expect(await client().verify(each.payload, each.requirements)).toMatchObject({ isValid: true });
@@ -79,7 +79,7 @@ test('an honest facilitator verifies, settles once, and says what it supports', 
   });
 });
 
-test('an honest facilitator settles every one of many payments that come at the same time', async () => {
+test('an honest facilitator settles all of many concurrent payments', async () => {
   const many = await Promise.all(Array.from({ length: 12 }, payment));
   const said = await Promise.all(many.map((each) => client().settle(each.payload, each.requirements)));
   expect(said.map(({ success }) => success)).toEqual(many.map(() => true));
@@ -87,25 +87,25 @@ test('an honest facilitator settles every one of many payments that come at the 
   expect(paid).toEqual(many.map(() => DOLLAR));
 });
 
-test('at least twelve ways to lie are there', () => {
+test('the table has at least twelve lies', () => {
   expect(Object.keys(LIES).length).toBeGreaterThanOrEqual(12);
 });
 
-test.each(Object.keys(LIES) as (keyof typeof LIES)[])('%s: the payer has paid nothing', async (lie) => {
+test.each(Object.keys(LIES) as (keyof typeof LIES)[])('%s: takes no money from the payer', async (lie) => {
   const each = await payment();
   facilitator.behave(lie);
   await settle(each);
   expect(await chain.balanceOf(each.payer.address)).toBe(10n * DOLLAR);
 });
 
-test.each(Object.keys(MUDDLES) as (keyof typeof MUDDLES)[])('%s: the payer has paid', async (muddle) => {
+test.each(Object.keys(MUDDLES) as (keyof typeof MUDDLES)[])('%s: takes the payment from the payer', async (muddle) => {
   const each = await payment();
   facilitator.behave(muddle);
   await settle(each).catch(() => undefined);
   await expect.poll(() => chain.balanceOf(each.payee.address)).toBe(DOLLAR);
 });
 
-test.each(Object.keys(SILENCES) as (keyof typeof SILENCES)[])('%s: nobody pays', async (silence) => {
+test.each(Object.keys(SILENCES) as (keyof typeof SILENCES)[])('%s: moves no money', async (silence) => {
   const each = await payment();
   facilitator.behave(silence);
   await settle(each).catch(() => undefined);

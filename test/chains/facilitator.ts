@@ -1,4 +1,4 @@
-/** An external facilitator for tests: the reference one over HTTP, honest until it is told to lie. */
+/** External facilitator for tests: the reference implementation over HTTP, honest unless a fault is set. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Hex } from 'viem';
@@ -18,17 +18,17 @@ export type FaultName = keyof typeof FAULTS;
 
 export interface TestFacilitator {
   url: string;
-  /** What it does at /settle from now on. */
+  /** Sets its behaviour at /settle. */
   behave(as: FaultName | 'honest'): void;
-  /** The same, for the payments of one payer. */
+  /** Sets its behaviour at /settle for the payments of one payer. */
   behaveTo(payer: string, as: FaultName | 'honest'): void;
-  /** What it says at /verify from now on; what is true unless told. */
+  /** Sets its answer at /verify. Default: the truth. */
   verifies(as: 'honest' | 'everything' | 'nothing'): void;
-  /** How long it takes where it is slow, or acts later. */
+  /** Sets the delay of slow and late faults. */
   slowness(ms: number): void;
-  /** Requests so far. */
+  /** Requests by endpoint. */
   readonly counts: { verify: number; settle: number; supported: number };
-  /** The payers of the /settle requests, in their order. */
+  /** Payers of the /settle requests, in order. */
   readonly settledFor: readonly string[];
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The lies and faults of a facilitator: what it does with a payment, and what it then says. */
+/** Lies and faults of a facilitator: its action on a payment, and its answer. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address, Hex } from 'viem';
@@ -13,9 +13,9 @@ export interface FaultContext {
   honest: Facilitator;
   request: FacilitationRequest;
   response: ServerResponse;
-  /** The last payment of somebody else that was really settled. */
+  /** The last settled payment of another payer. */
   otherTransaction: Hex | undefined;
-  /** How long the slow ones take. */
+  /** Delay of slow faults. */
   slowMs: number;
 }
 
@@ -25,7 +25,7 @@ const SOMEBODY: Address = '0x00000000000000000000000000000000DeaDBeef';
 const NO_TRANSACTION: Hex = `0x${'ab'.repeat(32)}`;
 const HUGE_BYTES = 10_000_000;
 
-/** Says that all went well, and nothing did: no money may be credited after any of these. */
+/** Reports success, and nothing was paid. No money may be credited after any of these. */
 export const LIES = {
   'success without a transaction': ({ response, ...of }) => sendJson(response, 200, success(of, '')),
   'success with a transaction that does not exist': ({ response, ...of }) =>
@@ -46,7 +46,7 @@ export const LIES = {
   'success with a transaction that was reverted': async ({ response, ...of }) =>
     sendJson(response, 200, success(of, await revertedTransfer(of))),
   'success, and the block is gone a moment later': async ({ response, ...of }) => {
-    // A block after it would confirm the payment before it is taken back.
+    // A following block would confirm the payment before the reorganisation.
     const said = await of.chain.withoutBlockClock(async () => {
       const settled = await of.honest.settle(of.request);
       await of.chain.reorg(1);
@@ -65,7 +65,7 @@ export const LIES = {
     }),
 } satisfies Record<string, Fault>;
 
-/** Settles, but says something else, or nothing: the payer is credited once, sooner or later. */
+/** Settles and answers wrongly or not at all. The payer is credited once, sooner or later. */
 export const MUDDLES = {
   'settles, and says that it refused': async ({ response, ...of }) => {
     await of.honest.settle(of.request);
@@ -100,7 +100,7 @@ export const MUDDLES = {
   },
 } satisfies Record<string, Fault>;
 
-/** Does nothing, and says nothing that makes sense. */
+/** Neither settles nor answers sensibly. */
 export const SILENCES = {
   hangs: () => undefined,
   'dies before it settles': ({ response }) => void response.destroy(),
@@ -121,7 +121,7 @@ export const SILENCES = {
     void response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
 } satisfies Record<string, Fault>;
 
-/** Without the response: what a fault says, only the table above sees. */
+/** Lacks the response, which only the tables above write. */
 type Of = Omit<FaultContext, 'response'>;
 
 function success({ request, chain }: Of, transaction: string) {
@@ -154,7 +154,7 @@ function amountOf({ request }: Of): bigint {
   return BigInt(authorizationOf(request).value);
 }
 
-/** The bank's own money, in the real token. */
+/** Transfers money of the bank in the real token. */
 async function bankTransfer({ chain }: Of, to: Address, value: bigint): Promise<Hex> {
   await chain.mint(chain.bank.address, value);
   const { abi } = TEST_USD;
@@ -162,7 +162,7 @@ async function bankTransfer({ chain }: Of, to: Address, value: bigint): Promise<
   return (await chain.write(call)).transactionHash;
 }
 
-/** Another wallet pays the same recipient the same amount by an authorization of its own. */
+/** Another wallet pays the same recipient the same amount by its own authorization. */
 async function unrelatedTransfer(of: Of): Promise<Hex> {
   const other = await of.chain.newWallet(amountOf(of));
   const authorization = await of.chain.authorization({
@@ -182,7 +182,7 @@ async function fakeTransfer({ chain, request }: Of): Promise<Hex> {
   return (await chain.write({ address, abi, functionName: 'transferWithAuthorization', args })).transactionHash;
 }
 
-/** Handed in with a signature that is not the payer's. */
+/** Submits the transfer with a signature that is not the payer's. */
 async function revertedTransfer({ chain, request }: Of): Promise<Hex> {
   const a = authorizationOf(request);
   const { transactionHash } = await chain.writeInVain({

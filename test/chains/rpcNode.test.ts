@@ -24,13 +24,13 @@ afterAll(async () => {
 
 const client = () => createPublicClient({ transport: http(node.url, { retryCount: 0 }), cacheTime: 0 });
 
-test('passes on what the chain says, and counts', async () => {
+test("passes on the chain's replies, and counts calls", async () => {
   const before = node.calls.get('eth_chainId') ?? 0;
   expect(await client().getChainId()).toBe(chain.chainId);
   expect(node.calls.get('eth_chainId')).toBe(before + 1);
 });
 
-test('a node that lags knows no receipt and no event of the last blocks', async () => {
+test('a lagging node has no receipt and no event of the last blocks', async () => {
   const { transactionHash: hash, blockNumber } = await chain.mint(chain.bank.address, 5n);
   await chain.mine(2);
   node.lag(3);
@@ -41,7 +41,7 @@ test('a node that lags knows no receipt and no event of the last blocks', async 
   expect((await client().getTransactionReceipt({ hash })).blockNumber).toBe(blockNumber);
 });
 
-test('a node says what it is told to say', async () => {
+test('a node gives rewritten replies', async () => {
   node.rewrite(({ method }, reply) => (method === 'eth_chainId' ? { ...reply, result: '0x1' } : undefined));
   expect(await client().getChainId()).toBe(1);
 });

@@ -1,6 +1,6 @@
 /**
- * A JSON-RPC node for tests: passes on to a real one until it is told to lie, to lag or to fail. Several in front of one
- * chain are nodes that disagree.
+ * JSON-RPC node for tests: forwards to a real one unless it is set to lie, lag or fail. Several on one chain are nodes
+ * that disagree.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,10 +19,10 @@ interface RpcReply {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** What a node says instead of what the chain says; undefined leaves the reply as it is. */
+/** Reply of the node in place of the chain's. Undefined keeps the chain's. */
 type Rewrite = (call: RpcCall, reply: RpcReply) => RpcReply | undefined;
 
-/** Of the whole HTTP answer. */
+/** Failures of the whole HTTP response. */
 const FAILURES = {
   'hangs up': (response) => void response.destroy(),
   hangs: () => undefined,
@@ -45,14 +45,14 @@ export type NodeFailure = keyof typeof FAILURES;
 
 export interface TestNode {
   url: string;
-  /** How every request fails from now on. */
+  /** Makes every request fail in this way. */
   fail(as: NodeFailure | undefined): void;
-  /** Knows nothing of the last blocks. */
+  /** Hides the last blocks. */
   lag(blocks: number): void;
   rewrite(by: Rewrite | undefined): void;
-  /** Calls so far, by method. */
+  /** Calls by method. */
   readonly calls: ReadonlyMap<string, number>;
-  /** The bodies of the requests, as they came; the last thousand. */
+  /** Bodies of the last thousand requests. */
   readonly bodies: readonly string[];
   close(): Promise<void>;
 }
@@ -123,10 +123,10 @@ async function ask(upstream: string, call: RpcCall): Promise<RpcReply> {
   return (await answer.json()) as RpcReply;
 }
 
-/** Tags that stand for the newest block that a node knows. */
+/** Block tags that mean the newest block of a node. */
 const NEWEST = ['latest', 'pending'];
 
-/** As a node answers that has not seen the last blocks yet. */
+/** Reply of a node that has not seen the last blocks yet. */
 async function laggingReply(state: State, call: RpcCall): Promise<RpcReply> {
   const head = await ask(state.upstream, { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber' });
   const known = Math.max(0, Number(head.result) - state.lag);

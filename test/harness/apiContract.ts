@@ -1,4 +1,4 @@
-/** Holds answers against the committed description of the API, by a validator that nobody here wrote. */
+/** Validates responses against the committed API description with an independent validator. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -50,7 +50,7 @@ export interface SeenAnswer {
 }
 
 export interface ApiContract {
-  /** What is wrong with the answer of this operation; undefined when it is as described. */
+  /** Difference between a response and the description of its operation. Undefined if there is none. */
   faultOf(operation: DescribedOperation, answer: SeenAnswer): string | undefined;
   /** Whether a value fits a schema of the description. */
   fits(schema: object, value: unknown): boolean;
@@ -97,7 +97,7 @@ function matches(described: string, mediaType: string): boolean {
   return described === mediaType || (described.endsWith('/*') && mediaType.startsWith(described.slice(0, -1)));
 }
 
-/** A step of a JSON pointer in a URI fragment. */
+/** Escapes a step of a JSON pointer in a URI fragment. */
 function escaped(step: string): string {
   return encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));
 }

@@ -1,4 +1,4 @@
-/** A Postgres of a test's own whose clock it sets: the same server as everywhere, with libfaketime loaded into it. */
+/** Postgres for one test with a settable clock: the usual server with libfaketime. */
 import { randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { query } from '../../dev/stack/parts/postgres.ts';
@@ -7,14 +7,14 @@ import { startOwnPostgres } from './ownPostgres.ts';
 import { databaseOf, makeTemplate } from './template.ts';
 
 export interface ClockedPostgres {
-  /** The URL of a fresh, migrated database. */
+  /** Returns the URL of a new, migrated database. */
   createDatabase(): Promise<string>;
-  /** From now on it is this time there, and goes on from it. */
+  /** Sets the server's clock, which runs on from there. */
   setClock(at: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `folder` is made by this; the end of the test run stops what lives in it. */
+/** Creates `folder`. The end of the test run stops processes in it. */
 export async function startClockedPostgres(folder: string): Promise<ClockedPostgres> {
   const clock = await fakedClock();
   const offset = `${folder}.clock`;
@@ -35,14 +35,14 @@ export async function startClockedPostgres(folder: string): Promise<ClockedPostg
       setOffset(offset, Date.parse(at) - Date.now());
       const [row] = (await query(adminUrl, 'select clock_timestamp() as now')) as { now: Date }[];
       const aheadMs = (row?.now.getTime() ?? 0) - Date.parse(at);
-      // A library that was not loaded must fail the test, not leave it looking at today.
+      // A library that was not loaded must fail the test instead of giving today's time.
       if (!(aheadMs > -1_000 && aheadMs < 60_000)) throw new Error(`${at} was asked for, it is ${row?.now}`);
     },
     stop,
   };
 }
 
-/** Replaced in one step: the server reads it whenever it looks at its clock. */
+/** Replaces the file atomically: the server reads it at each look at its clock. */
 function setOffset(file: string, offsetMs: number): void {
   const seconds = (offsetMs / 1_000).toFixed(3);
   writeFileSync(`${file}.new`, `${offsetMs < 0 ? '' : '+'}${seconds}`);

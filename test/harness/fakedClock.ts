@@ -1,4 +1,4 @@
-/** Processes whose clock a test sets: by Debian's libfaketime, found or obtained in the way of the real parts. */
+/** Processes with a settable clock: Debian's libfaketime, found or obtained like the real parts. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { locateProgram } from '../../dev/stack/locate.ts';
@@ -34,18 +34,18 @@ const recipe: Recipe = {
 };
 
 export interface FakedClock {
-  /** For a process that stays this far off: hours ahead, or behind when negative. */
+  /** Environment of a process whose clock is off by so many hours. Negative is behind. */
   skewed(hours: number): Record<string, string>;
-  /** For a process of one thread that is as many seconds off as this file says, whenever it looks at its clock. */
+  /** Environment of a single-threaded process whose clock is off by the seconds in this file, at each look. */
   followed(file: string): Record<string, string>;
 }
 
-/** Throws, with all that was tried, when there is no libfaketime to be had. */
+/** Throws with all attempts if libfaketime cannot be found. */
 export async function fakedClock(): Promise<FakedClock> {
   const progress = createProgress({ write: (text) => process.stderr.write(text), isTerminal: false });
   const program = await locateProgram(recipe, { environment: processEnvironment(), progress });
   const single = libraryOf(program.path);
-  // Timeouts go by the monotonic clock, which must not jump.
+  // Timeouts use the monotonic clock, which must not jump.
   const common = { FAKETIME_DONT_FAKE_MONOTONIC: '1', NO_FAKE_STAT: '1' };
   return {
     skewed: (hours) => ({
@@ -62,7 +62,7 @@ export async function fakedClock(): Promise<FakedClock> {
   };
 }
 
-/** Beside the program where it is installed; under `root/` where the package was unpacked. */
+/** The library is beside an installed program, or under `root/` of an unpacked package. */
 function libraryOf(program: string): string {
   const base = path.dirname(path.dirname(realpathSync(program)));
   const folders = [path.join(base, 'root/usr/lib'), path.join(base, 'lib')].filter((folder) => existsSync(folder));

@@ -1,13 +1,13 @@
 /**
- * Client of a job: an Idempotency-Key on the order, the same request again when the connection breaks or the service
- * has no answer now, then retrieve until there is one, then complete.
+ * Client of a job: orders with an Idempotency-Key, repeats requests after a broken connection or a temporary refusal,
+ * polls until the job ended, then completes it.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobKind } from '../../domain/jobs.ts';
 
 export interface JobClient {
-  /** `http://…/api/v1`, asked anew for each request: another process may serve the next one. */
+  /** `http://…/api/v1`, read for each request, which another process may serve. */
   baseUrl(): string;
   secret: string;
 }
@@ -16,11 +16,11 @@ export interface JobOrder {
   /** Default: voice-changer. */
   kind?: JobKind;
   model: string;
-  /** With a recording the order is a form; without one it is JSON. */
+  /** With a recording the order is a form, otherwise JSON. */
   source?: Buffer;
   fields?: Readonly<Record<string, unknown>>;
   idempotencyKey?: string;
-  /** Such as `Cancel-After`. */
+  /** Additional headers, such as `Cancel-After`. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ interface Accepted {
   queueId: string;
   durationSeconds: number;
   replayed: boolean;
-  /** Of linked videos. */
+  /** Download URL of a linked video. */
   downloadUrl?: string;
 }
 
@@ -36,9 +36,9 @@ export type QueueEnd = ({ ended: 'accepted' } & Accepted) | { ended: 'refused'; 
 
 export type JobEnd =
   | { ended: 'delivered'; bytes: Buffer; contentType: string }
-  /** The job failed, and says whether it was refunded; a refusal of an audio job by its provider says nothing of that. */
+  /** The job failed. `refunded` is undefined for an audio job that its provider refused, whose reply omits it. */
   | { ended: 'failed'; status: number; error: string; refunded: boolean | undefined }
-  /** The media is no longer there. */
+  /** The media are deleted. */
   | { ended: 'gone' };
 
 const PAUSE_MS = 200;
@@ -51,7 +51,7 @@ export interface Reply {
   body: Buffer;
 }
 
-/** One request; throws when the connection broke before the last byte. */
+/** Sends one request. Throws if the connection breaks before the last byte. */
 export function call(client: JobClient, path: string, init: RequestInit = {}): Promise<Reply> {
   const headers = { Authorization: `Bearer ${client.secret}`, ...init.headers };
   return ask(`${client.baseUrl()}${path}`, { ...init, headers });
@@ -78,7 +78,7 @@ export function jsonOf(reply: Reply): Record<string, unknown> {
   return JSON.parse(reply.body.toString()) as Record<string, unknown>;
 }
 
-/** Repeats a request until `done` takes its reply; a broken connection and a reply that is not taken are asked again. */
+/** Repeats a request until `done` accepts its reply. Broken connections are retried. */
 export async function persist<T>(
   ask: () => Promise<Reply>,
   done: (reply: Reply) => T | undefined,
@@ -114,7 +114,7 @@ export function routeOf({ kind = 'voice-changer' }: { kind?: JobKind }, step: st
   return `${ROUTES[kind]}/${step}`;
 }
 
-/** One POST of an order. */
+/** Sends an order once. */
 export function order(client: JobClient, wanted: JobOrder): Promise<Reply> {
   const { idempotencyKey, source } = wanted;
   const headers = {
@@ -127,7 +127,7 @@ export function order(client: JobClient, wanted: JobOrder): Promise<Reply> {
   return call(client, path, { ...json, headers: { ...json.headers, ...headers } });
 }
 
-/** Lists stand in one field, with commas between. */
+/** Lists are one field with commas. */
 function formOf({ model, fields }: JobOrder, source: Buffer): FormData {
   const form = new FormData();
   form.set('model', model);
@@ -136,7 +136,7 @@ function formOf({ model, fields }: JobOrder, source: Buffer): FormData {
   return form;
 }
 
-/** What a reply to an order means; undefined: ask again with the same key. */
+/** Parses a reply to an order. Undefined asks to retry with the same key. */
 export function readOrder(reply: Reply): QueueEnd | undefined {
   if (reply.status >= 500 || reply.status === 429) return undefined;
   const body = jsonOf(reply);
@@ -160,7 +160,7 @@ export interface Job {
   kind?: JobKind;
   model: string;
   queueId: string;
-  /** Where the media of a linked job are fetched as soon as retrieve says that they are ready. */
+  /** URL of a linked job's media, which are fetched when retrieve reports them ready. */
   downloadUrl?: string;
 }
 
@@ -171,7 +171,7 @@ export async function retrieve(client: JobClient, job: Job, extra: Record<string
   return isReady && jsonOf(reply).status === 'COMPLETED' ? await ask(job.downloadUrl ?? '', {}) : reply;
 }
 
-/** What a reply to retrieve means; undefined: not yet. Throws when the media is not what its headers say. */
+/** Parses a reply to retrieve. Undefined before the end. Throws if the media contradict their headers. */
 export function readRetrieve(reply: Reply): JobEnd | undefined {
   const isJson = (reply.headers.get('content-type') ?? '').startsWith('application/json');
   if (reply.status === 200 && !isJson) {
@@ -201,7 +201,7 @@ interface Verdict {
 
 export interface Patience {
   limitMs?: number | undefined;
-  /** Asks for the deletion together with the media. */
+  /** Requests deletion with the download. */
   deleteOnDelivery?: boolean | undefined;
 }
 
@@ -210,7 +210,7 @@ export function awaitJob(client: JobClient, job: Job, patience: Patience = {}): 
   return persist(() => retrieve(client, job, extra), readRetrieve, patience.limitMs);
 }
 
-/** Until the service says that the media is gone. */
+/** Repeats until the service reports the media deleted. */
 export async function completeJob(client: JobClient, job: Job, limitMs?: number): Promise<void> {
   const body = { model: job.model, queue_id: job.queueId };
   await persist(
@@ -220,7 +220,7 @@ export async function completeJob(client: JobClient, job: Job, limitMs?: number)
   );
 }
 
-/** The same by the address of a linked job, which is not there any more once it was deleted. */
+/** Deletes by the URL of a linked job, which is gone once it was deleted. */
 export async function deleteLinked(job: Job, limitMs?: number): Promise<void> {
   await persist(
     () => ask(job.downloadUrl ?? '', { method: 'DELETE' }),
@@ -229,7 +229,7 @@ export async function deleteLinked(job: Job, limitMs?: number): Promise<void> {
   );
 }
 
-/** Until the job has ended one way or the other. */
+/** Repeats until the job has ended in any state. */
 export async function cancelJob(client: JobClient, job: Job, limitMs?: number): Promise<void> {
   await persist(
     () => call(client, `/jobs/${job.queueId}/cancel`, { method: 'POST' }),
@@ -256,7 +256,6 @@ export interface ShownJob {
 export function showJob(client: JobClient, queueId: string, limitMs?: number): Promise<ShownJob> {
   return persist(
     () => call(client, `/jobs/${queueId}`),
-    // A cast at the parse boundary.
     (reply) => (reply.status === 200 ? (JSON.parse(reply.body.toString()) as ShownJob) : undefined),
     limitMs,
   );

@@ -1,4 +1,4 @@
-/** An API process with one more route, `POST /test/sold`: it costs 0.005 USD, and its deadline is short. */
+/** API process with an additional route `POST /test/sold`, which costs 0.005 USD and has a short deadline. */
 import { json } from '../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../api/http/route.ts';
 import { purchaseAnswer } from '../../api/paid/purchase.ts';

@@ -1,2 +1,2 @@
-/** Numbered databases of the throwaway Redis: one per world, picked at random. */
+/** Number of databases of the throwaway Redis. Each world picks one at random. */
 export const REDIS_DATABASES = 10_000;

@@ -1,18 +1,18 @@
-/** Ways of writing the value of a header that carries base64 of JSON, none of which is the way. */
+/** Invalid encodings of a header value that carries JSON in base64. */
 import { gzipSync } from 'node:zlib';
 
 export type OddEncoding = readonly [name: string, write: (content: object) => string];
 
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64');
 
-/** With blanks behind it until its base64 ends with so much padding. */
+/** JSON with blanks at its end, so that its base64 has this padding. */
 function padded(content: object, padding: 1 | 2): string {
   let text = JSON.stringify(content);
   while (Buffer.byteLength(text) % 3 !== 3 - padding) text += ' ';
   return text;
 }
 
-/** Base64 in which the two characters stand that the alphabet for addresses writes differently. */
+/** Base64 with `+` and `/`, which base64url writes differently. */
 function withBoth(content: object): string {
   return base64(JSON.stringify({ filler: 'x>>>???', ...content }));
 }

@@ -1,4 +1,4 @@
-/** A Postgres server of one test, started as the shared one is. No other test writes to it. */
+/** Postgres server for one test, started like the shared one. */
 import { randomBytes } from 'node:crypto';
 import { freePorts } from '../../dev/stack/freePorts.ts';
 import { locateParts } from '../../dev/stack/locate.ts';
@@ -14,7 +14,7 @@ export interface OwnPostgres {
 }
 
 interface OwnPostgresOptions {
-  /** Is created. The end of the test run stops the processes in it. */
+  /** Created by this. The end of the test run stops processes in it. */
   folder: string;
   /** Name of the supervised process. */
   name: string;
@@ -22,7 +22,7 @@ interface OwnPostgresOptions {
   env?: Record<string, string>;
 }
 
-/** The server is restarted when it dies. */
+/** Restarts the server if it dies. */
 export async function startOwnPostgres(options: OwnPostgresOptions): Promise<OwnPostgres> {
   const { folder, name, settings = {}, env = {} } = options;
   const [{ postgres }, [port = 0]] = await Promise.all([

@@ -1,7 +1,7 @@
 /**
- * Records one history for each way that a generation or a top-up can go, on real parts, for the replay test. Run
- * `npm run build && node dist/test/harness/recordHistories.js` before a release that changes a workflow. Existing files
- * stay: they stand for the jobs that will still be running when the new version starts.
+ * Records one history per path of a generation or top-up on real parts, for the replay test. Run `npm run build && node
+ * dist/test/harness/recordHistories.js` before a release that changes a workflow. Existing files stay: they stand for
+ * jobs that run when the new version starts.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ interface Recording {
   webhook?: GenerationInput['webhook'];
   provider: string;
   timing?: Partial<GenerationTiming>;
-  /** After the answer: what the client does. */
+  /** Client action after the answer. */
   afterwards?: (temporal: Temporal, queueId: string) => Promise<unknown>;
 }
 
@@ -185,7 +185,7 @@ async function order(
 interface TopUpRecording {
   name: string;
   script: (network: ScriptedNetwork) => Script;
-  /** After the start: what the payer does. */
+  /** Payer action after the start. */
   afterwards?: (topUp: StagedTopUp) => Promise<unknown>;
 }
 
@@ -201,7 +201,7 @@ const TOP_UPS: TopUpRecording[] = [
     }),
     async afterwards({ present, reaches, row }) {
       await reaches('refused');
-      // A payer who has not heard of the refusal presents the same payment as before.
+      // A payer without the refusal presents the same payment again.
       for (const settlements of [0, 1, 1]) await present(settlements);
       await until('handed in twice', async () => (await row()).settlements === 2);
       await reaches('refused');
@@ -225,7 +225,7 @@ async function openStage({ environment, createNamespace }: World): Promise<TopUp
 const target = path.join(ROOT, 'test/histories');
 mkdirSync(target, { recursive: true });
 
-/** Records those that have no file yet. */
+/** Records histories without a file. */
 async function writeMissing<T extends { name: string }>(
   recordings: readonly T[],
   recordOne: (recording: T) => Promise<string>,

@@ -1,4 +1,4 @@
-/** A Redis of a test's own, which it kills and brings back at the same address. */
+/** Redis for one test, which can kill and restart it at the same address. */
 import { randomBytes } from 'node:crypto';
 import { freePorts } from '../../dev/stack/freePorts.ts';
 import { locateParts } from '../../dev/stack/locate.ts';
@@ -9,16 +9,16 @@ import { processEnvironment } from '../../infra/config/environment.ts';
 
 export interface MortalRedis {
   url: string;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
-  /** Empty, as after every loss. */
+  /** Starts it empty. */
   start(): Promise<void>;
-  /** SIGSTOP: connections stay, answers do not come. */
+  /** Sends SIGSTOP: connections stay open without replies. */
   stall(): void;
   goOn(): void;
 }
 
-/** `folder` is made by this; the end of the test run stops what lives in it. */
+/** Creates `folder`. The end of the test run stops processes in it. */
 export async function startRedis(folder: string): Promise<MortalRedis> {
   const { redis: program } = await locateParts(['redis'], {
     environment: processEnvironment(),

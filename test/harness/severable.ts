@@ -1,4 +1,4 @@
-/** A way to a server that can be severed and mended: what a network outage looks like to one client. */
+/** Proxy to a server that can be cut and restored, like a network outage for one client. */
 
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -7,7 +7,7 @@ export interface Severable {
   /** `127.0.0.1:port`. */
   address: string;
   sever(): void;
-  /** Requests still arrive; no reply comes back. */
+  /** Requests still arrive, but no reply returns. */
   loseReplies(): void;
   mend(): void;
   close(): void;

@@ -1,4 +1,4 @@
-/** Sign-ins that are good in all four forms: signed by keys made here, issued now. */
+/** Valid sign-ins in all four forms, signed by new keys and issued now. */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { base58 } from '@scure/base';
 import type { Hex } from 'viem';
@@ -22,12 +22,12 @@ export interface SolanaWallet {
 
 export type SigningWallet = PrivateKeyAccount | SolanaWallet;
 
-/** A configuration under which what is signed here is for this service. */
+/** Adds the domain of these sign-ins to a configuration. */
 export function takingSignIns(config: Config): Config {
   return { ...config, x402: { ...config.x402, signInDomains: [DOMAIN, ...config.x402.signInDomains] } };
 }
 
-/** The header's value of a fresh one, good once. */
+/** Header value of a new sign-in, valid once. */
 export async function signInOf(wallet: SigningWallet): Promise<string> {
   return encode(await signed('signMessage' in wallet ? 'evm text' : 'Solana text', wallet));
 }
@@ -54,7 +54,7 @@ export interface Terms {
   nowMs: number;
 }
 
-/** One sign-in of this form: `sent` is what goes into the header. */
+/** One sign-in of this form. Returns the header's content. */
 export async function signed(form: Form, wallet: SigningWallet, terms: Partial<Terms> = {}): Promise<Sent> {
   const { nonce = newNonce(), nowMs = Date.now() } = terms;
   const message = textOf(form, wallet.address, { nonce, nowMs });

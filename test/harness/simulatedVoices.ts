@@ -1,6 +1,6 @@
-/** What a configuration needs for voice changers that are simulated: the service's behaviour, and the model on top. */
+/** Configuration of simulated voice changers: the service and its model. */
 
-/** A service that answers at once with the result, but for what the settings say. */
+/** Service that returns the result at once unless `settings` say otherwise. */
 export function simulator(settings: object = {}): object {
   return { kind: 'simulator', latencyMs: 0, outcome: 'done', faults: [], ...settings };
 }
@@ -9,7 +9,7 @@ export function modelId(provider: string): string {
   return `model-${provider}`;
 }
 
-/** One minute of WAV at most, at this price in USD and in diem. */
+/** Model for at most one minute of WAV. `price` applies in USD and in diem. */
 export function simulatedVoice(provider: string, price: number): object {
   return {
     id: modelId(provider),

@@ -1,26 +1,26 @@
-/**
- * The longest turn of this process's event loop, in time that its thread really ran: what other processes of a busy
- * machine take away is no fault of the code that is measured.
- */
+/** Measures the longest event loop turn in CPU time of its thread, so that a busy machine does not count. */
 import { readFileSync } from 'node:fs';
 
 export interface Stall {
-  /** The longest turn since the start or the last reset. */
+  /** Longest turn since the start or the last reset. */
   longestMs(): number;
   reset(): void;
   stop(): void;
 }
 
 const PROBE_EVERY_MS = 2;
-/** Limit for a text made to be slow: in time that grows with the square of its length it takes minutes. Sound code takes milliseconds. */
+/** Limit for a hostile text. Quadratic code takes minutes, sound code takes milliseconds. */
 export const MAX_HOSTILE_MS = 2_000;
-/** Limit for a turn: what is computed elsewhere, or in pieces, takes far less, and otherwise seconds. `bench stalls` has the bar itself. */
+/**
+ * Limit for a turn. Work elsewhere or in pieces takes far less, other work takes seconds. `bench stalls` has the real
+ * bar.
+ */
 export const MAX_TURN_MS = 250;
 const MAX_ATTEMPTS = 5;
 
 /**
- * The longest turn that `work` itself causes: what the code costs comes back each time it runs, the collector of garbage
- * does not. Ends with the first attempt below `enoughMs`.
+ * Longest turn caused by `work`. Repetition separates its cost from garbage collection. Ends with the first attempt
+ * below `enoughMs`.
  */
 export async function longestTurn(work: () => Promise<unknown>, enoughMs: number): Promise<number> {
   const stall = measureStall();
@@ -57,7 +57,7 @@ export function measureStall(): Stall {
   };
 }
 
-/** For how long the main thread of this process ran: the first figure of Linux's schedstat, nanoseconds on a processor. */
+/** CPU time of the main thread: the first figure of Linux's schedstat, in nanoseconds. */
 export function ranMs(): number {
   return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ', 1)[0]) / 1e6;
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded into an API process with `--import`: on SIGUSR2 it writes the longest turn of the event loop and the memory since
- * the last time to the file that STALL_FILE names.
+ * Loaded into an API process with `--import`. On SIGUSR2 it writes the longest event loop turn and the memory since the
+ * last signal to the file STALL_FILE.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { measureStall } from './stall.ts';

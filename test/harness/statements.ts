@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { expect } from 'vitest';
 
-/** Waits for what a dead API process had sent: only then it is certain what was held and what was charged. */
+/** Waits for the statements of a dead API process, after which holds and charges are final. */
 export async function untilStatementsEnd(sql: pg.Pool): Promise<void> {
   const left = async () => {
     const { rows } = await sql.query<{ count: number }>(

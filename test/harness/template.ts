@@ -1,4 +1,4 @@
-/** The migrated database that every test's own database is a copy of: 30 ms instead of all migrations. */
+/** Migrated database that every test database is copied from: 30 ms instead of all migrations. */
 
 import { query } from '../../dev/stack/parts/postgres.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
@@ -8,7 +8,7 @@ const TEMPLATE = 'farebox_template';
 export async function makeTemplate(adminUrl: string): Promise<string> {
   await query(adminUrl, `create database ${TEMPLATE}`);
   await migrate(databaseOf(adminUrl, TEMPLATE));
-  // Nobody may connect by accident: a template with a connection cannot be copied.
+  // A template with a connection cannot be copied.
   await query(adminUrl, `alter database ${TEMPLATE} allow_connections false is_template true`);
   return TEMPLATE;
 }

@@ -1,4 +1,4 @@
-/** Runs all calls, `width` at a time; their results in the order of the calls. */
+/** Runs all calls, `width` at a time. Returns results in the order of the calls. */
 export async function together<T>(calls: (() => Promise<T>)[], width: number): Promise<T[]> {
   const results = new Array<T>(calls.length);
   let next = 0;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Long enough for the slowest machine: it only ends what never comes. */
+/** Long enough for the slowest machine. */
 const LIMIT_MS = 60_000;
 
 /**
- * Whether `work` of this process ends before a timer that begins with it. Both are of one event loop, so that a machine that
- * is slow holds up the timer as well.
+ * Whether `work` ends before a timer that starts with it. A slow machine delays both, because they share one event
+ * loop.
  */
 export async function endsBefore(work: Promise<unknown>, ms: number): Promise<boolean> {
   const given = new AbortController();
@@ -13,7 +13,7 @@ export async function endsBefore(work: Promise<unknown>, ms: number): Promise<bo
   return await Promise.race([work.then(() => true), late]).finally(() => given.abort());
 }
 
-/** Waits for `check` to become true; throws with `what` when it never does. */
+/** Waits until `check` is true. Throws with `what` after `limitMs`. */
 export async function until(what: string, check: () => boolean | Promise<boolean>, limitMs = LIMIT_MS): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await check())) {

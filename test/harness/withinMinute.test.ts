@@ -3,7 +3,7 @@ import { withinMinute } from './withinMinute.ts';
 
 afterEach(() => vi.useRealTimers());
 
-/** A test that fails after so many milliseconds of the wall clock. */
+/** A test that fails after so many milliseconds on the wall clock. */
 function failingAfter(ms: number) {
   vi.useFakeTimers();
   return vi.fn(async () => {
@@ -12,19 +12,19 @@ function failingAfter(ms: number) {
   });
 }
 
-it('a failure within a minute is reported at once', async () => {
+it('reports a failure within a minute at once', async () => {
   const body = failingAfter(59_999);
   await expect(withinMinute(body)).rejects.toThrow('counted otherwise');
   expect(body).toHaveBeenCalledTimes(1);
 });
 
-it('after a failure that took a minute or more the test runs again, three times at most', async () => {
+it('runs again after a failure that took a minute or more, three times at most', async () => {
   const body = failingAfter(60_000);
   await expect(withinMinute(body)).rejects.toThrow('counted otherwise');
   expect(body).toHaveBeenCalledTimes(3);
 });
 
-it('a test that passes runs once', async () => {
+it('runs a passing test once', async () => {
   const body = vi.fn(async () => undefined);
   await withinMinute(body);
   expect(body).toHaveBeenCalledTimes(1);

@@ -22,9 +22,7 @@ import { crowdConfig, waresWith } from './wares.ts';
 const JOBS = longRun(60, 500);
 const CHAOS_MS = longRun(40_000, 300_000);
 const PAYERS = 5;
-/**
- * Longest time without the end of a job after the last kill (JOB-11). A limit on the sum would depend on the machine.
- */
+/** Longest time between ends of jobs after the last kill (JOB-11). Their number depends on the machine. */
 const MAX_PAUSE_MS = 120_000;
 /** Measured from the start of a job. Only a hanging job reaches it. */
 const JOB_LIMIT_MS = CHAOS_MS + 300_000;

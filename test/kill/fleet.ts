@@ -1,6 +1,4 @@
-/**
- * Workers of several versions on the same queues. They are replaced as an operator does it: with SIGTERM and a wait.
- */
+/** Runs workers of several versions on the same queues and replaces them by SIGTERM, as an operator does. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
@@ -10,7 +8,7 @@ import type { KillWorld, Part } from './killWorld.ts';
 
 /** One failpoint per state of a job: acceptance, submission, polling, storage. */
 const STATES = ['commit-lost', 'provider-submitted', 'polled', 'output-half'] as const;
-/** Pause at each failpoint. A worker that gets SIGTERM meanwhile has the rest of the step before it. */
+/** Pause at each failpoint. SIGTERM meanwhile leaves the rest of the step to do. */
 const HELD_MS = 2_000;
 /** Stop grace of docker-compose.yml, after which the process would be killed. */
 const GRACE_MS = 45_000;
@@ -62,7 +60,7 @@ export function openFleet(world: KillWorld): Fleet {
       const variables = { FAREBOX_BUILD_ID: version };
       const started = await Promise.all(Array.from({ length: count }, () => world.openWorker(variables)));
       for (const worker of started) running.add(worker);
-      // The server may not find the deployment while it changes versions, so the request is repeated.
+      // The server may not find the deployment while it changes versions, so this repeats.
       const isCurrent = async () => (await currentVersion(world).catch(() => undefined)) === version;
       await until(`${version} is the current version`, isCurrent, READY_LIMIT_MS);
       return started;
@@ -71,7 +69,7 @@ export function openFleet(world: KillWorld): Fleet {
       for (const worker of workers) worker.arm(STATES.map(held).join(','));
       await orders.wave();
       const all = () => STATES.every((state) => workers.some((worker) => worker.hasFired(held(state))));
-      // Which worker gets a job is random. Adds orders until these workers have one in each state.
+      // Workers get jobs at random. Adds orders until these have one in each state.
       const more = setInterval(orders.oneMore, ONE_MORE_MS);
       try {
         await until('the workers have a job in each state', all, OCCUPY_LIMIT_MS);

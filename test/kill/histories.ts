@@ -3,9 +3,7 @@ import type { KillWorld } from './killWorld.ts';
 
 export interface Carried {
   queueId: string;
-  /**
-   * Unix ms at which a worker completed the first workflow task. A started task may time out and go to another worker.
-   */
+  /** Unix ms at which a worker completed the first task. A started task may time out and move to another worker. */
   begunAt: number;
   /** Worker version of each workflow task, without consecutive repetitions. */
   versions: string[];

@@ -1,11 +1,11 @@
-/** A sign-in as a client of the published package makes it: from the challenge that a route answers with. */
+/** Sign-in as the published client package makes it, from the challenge in a route's answer. */
 import { createSIWxPayload, encodeSIWxHeader, type SIWxSigner } from '@x402/extensions/sign-in-with-x';
 
 interface Challenge {
   extensions: Record<string, { info: object; supportedChains: object[] }>;
 }
 
-/** The header's value, good for one request. `url`: of a GET route that wallets sign in to. */
+/** Returns a header value for one request. `url` is a GET route that accepts wallet sign-ins. */
 export async function challengedSignIn(url: string, wallet: SIWxSigner): Promise<string> {
   const challenge = (await (await fetch(url)).json()) as Challenge;
   const offered = challenge.extensions['sign-in-with-x'];

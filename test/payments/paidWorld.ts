@@ -1,4 +1,4 @@
-/** A chain with the test dollar, and the configuration and headers with which wallets pay on it. */
+/** Configuration and headers for payments of wallets on a chain with the test dollar. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export interface PaidOptions {
   perAddressPerMinute?: number;
 }
 
-/** Of a deployment that takes payments on the chain; settles by itself unless a facilitator is named. */
+/** Configuration of a deployment with payments. It settles by itself unless a facilitator is named. */
 export function paidConfig(chain: EvmChain, options: PaidOptions = {}) {
   const { facilitatorUrl, confirmations = 0, perAddressPerMinute = 1_000_000_000 } = options;
   return {
@@ -31,14 +31,14 @@ export function paidConfig(chain: EvmChain, options: PaidOptions = {}) {
   };
 }
 
-/** Variables for every process of that deployment. */
+/** Environment of every process of that deployment. */
 export function paidEnvironment(config: object): Record<string, string> {
   const file = path.join(services().folder, `paid-${randomUUID()}.json`);
   writeFileSync(file, JSON.stringify(config));
   return { FAREBOX_CONFIG: file, FEE_KEY };
 }
 
-/** x402 version 2. */
+/** Header of x402 version 2. */
 export function headerOf(chain: EvmChain, signed: Signed): string {
   const accepted = {
     ...{ scheme: 'exact', network: chain.network, amount: String(signed.authorization.value) },
@@ -47,7 +47,7 @@ export function headerOf(chain: EvmChain, signed: Signed): string {
   return encode({ x402Version: 2, accepted, payload: payloadOf(signed) });
 }
 
-/** The flat one of older clients. */
+/** Flat header of older clients. */
 export function legacyHeaderOf(signed: Signed): string {
   return encode({ x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload: payloadOf(signed) });
 }
@@ -60,7 +60,7 @@ export function decode(header: string | null): unknown {
   return JSON.parse(Buffer.from(header ?? '', 'base64').toString());
 }
 
-/** What an answer says to everybody who presents its payment again: all but the balance. */
+/** The part of an answer that each repeated presentation gets: all but the balance. */
 export function asRepeated(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('data' in body)) return body;
   const { newBalance: _, ...data } = body.data as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** A payment network that says what a test has it say, and counts what it was asked. */
+/** Payment network with scripted answers and counted calls. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
@@ -11,16 +11,16 @@ type Said<T> = T | Error | ((call: number) => T | Error | Promise<T>);
 export interface Script {
   verify?: Said<undefined>;
   settle?: Said<SettleOutcome>;
-  /** After `settle`. */
+  /** Answer after `settle`. */
   find?: Said<PaymentLookup>;
-  /** Before it; absent by default. */
+  /** Answer before `settle`. Default: absent. */
   findFirst?: Said<PaymentLookup>;
 }
 
 export interface ScriptedNetwork extends PaymentNetwork {
-  /** Replaces what it says from now on; what it counted starts again. */
+  /** Replaces the script and resets the counts. */
   play(script: Script): void;
-  /** By settlement: the transaction that it was to replace. */
+  /** The transaction that each settlement was to replace. */
   readonly replaced: (string | undefined)[];
   readonly calls: { verify: number; settle: number; find: number };
 }
@@ -77,7 +77,7 @@ export function scriptedNetwork(): ScriptedNetwork {
     async settle(_payment, signal, terms) {
       replaced.push(terms?.replaces);
       calls.settle += 1;
-      // One that hangs is cut off by the caller's signal, as a real one is.
+      // The caller's signal ends a hanging call, as in a real network.
       const cut = new Promise<never>((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
@@ -101,7 +101,7 @@ async function say<T>(said: Said<T> | undefined, call: number, otherwise: T): Pr
   return answer;
 }
 
-/** A payment of five dollars by a wallet that nobody else has. */
+/** A payment of five dollars by a new wallet. */
 export function somePayment(changes: Partial<SignedPayment> = {}): SignedPayment {
   const nonce = `0x${randomBytes(32).toString('hex')}`;
   return {

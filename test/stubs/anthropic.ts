@@ -1,6 +1,6 @@
 /**
- * A stand-in for Anthropic's API, built from its published description: POST /v1/messages, whole and streamed, and its page
- * on errors. The tests exercise it with the service's own SDK first. `next` makes the next requests misbehave.
+ * Stand-in for Anthropic's API, built from its published description: POST /v1/messages, whole and streamed, and its
+ * page on errors. Tests first use it with the service's own SDK. `next` sets faults of the next requests.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,12 +16,12 @@ export type Block =
 export interface AnthropicScript {
   status?: number;
   headers?: Record<string, string>;
-  /** In place of a message. */
+  /** Replaces the message. */
   body?: unknown;
   content?: readonly Block[];
   stopReason?: string;
   usage?: Record<string, unknown>;
-  /** An error event of this type after so many frames, or a cut. */
+  /** Sends an error event of this type after so many frames. */
   errorAfterFrames?: { frames: number; type: string };
   cutAfterFrames?: number;
   pauseMs?: number;
@@ -97,7 +97,7 @@ function refusalOf(
   { apiKey }: AnthropicStub,
   { headers, body }: { headers: IncomingMessage['headers']; body: MessagesBody },
 ) {
-  // As the documentation has it, and as the service's own client sends it.
+  // The first is the documented header. The SDK may send the second.
   const given = headers['x-api-key'] ?? headers.authorization?.replace('Bearer ', '');
   if (given !== apiKey) return { type: 'authentication_error', message: 'invalid x-api-key' };
   const version = headers['anthropic-version'];

@@ -1,4 +1,4 @@
-/** The rules of the published request schema, as far as the adapter can break them. */
+/** Rules of the published request schema that the adapter can break. */
 
 export interface MessagesBody {
   model: string;
@@ -16,7 +16,7 @@ const FIELDS = [
   ...['model', 'max_tokens', 'messages', 'system', 'stream', 'thinking', 'tools', 'tool_choice', 'metadata'],
   ...['stop_sequences', 'temperature', 'top_p', 'top_k', 'output_config', 'cache_control', 'service_tier'],
 ];
-/** Models that think by a budget and take sampling; the newer ones take neither. */
+/** Models with a thinking budget and sampling parameters. Newer models accept neither. */
 const OLDER = ['claude-haiku-4-5', 'claude-3-7-sonnet-20250219'];
 
 export type ApiVersion = '2023-06-01' | '2026-10-21';

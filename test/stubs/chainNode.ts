@@ -1,4 +1,4 @@
-/** A chain node over real sockets that answers what a test makes it answer, and remembers every call. */
+/** Chain node over real sockets with settable answers and a record of calls. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,28 +10,28 @@ export interface NodeCall {
   params: unknown[];
 }
 
-/** JSON, or the whole answer by hand. */
+/** Writes the whole response. */
 export type Respond = (response: ServerResponse, request: IncomingMessage) => void | Promise<void>;
 export type Reply = string | { status: number; body?: string; headers?: Record<string, string> } | Respond;
 
 export interface ChainNode {
   readonly url: string;
   readonly calls: NodeCall[];
-  /** HTTP requests for anything but heights. */
+  /** HTTP requests except those for heights. */
   requests: number;
-  /** Most of them at once. */
+  /** Maximum of concurrent requests. */
   mostAtOnce: number;
   height: number;
-  /** Undefined: it has no word for that. */
+  /** Undefined makes the node answer with an error. */
   finalized: number | undefined;
   genesis: string;
-  /** Before each answer. */
+  /** Delay before each response. */
   delayMs: number;
-  /** In place of a whole answer; undefined: as usual. Looks at heights do not come here. */
+  /** Replaces the whole response. Undefined keeps it. Not called for heights. */
   reply: ((calls: NodeCall[], isBatch: boolean) => Reply | undefined) | undefined;
-  /** JSON text of the member of one call: `"result":…` or `"error":…`. */
+  /** JSON text of a call's member: `"result":…` or `"error":…`. */
   answer: (call: NodeCall) => string;
-  /** Whether looks at heights are answered too as the rest is. */
+  /** Whether requests for heights are answered by `reply` and `answer` too. */
   looksFail: boolean;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A local OpenTelemetry collector: takes spans by OTLP over HTTP (protobuf) and keeps them as they were sent. */
+/** Local OpenTelemetry collector: receives spans by OTLP over HTTP (protobuf) and stores them as sent. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
@@ -20,12 +20,12 @@ export interface CollectedSpan {
 export interface Collector {
   endpoint: string;
   spans: CollectedSpan[];
-  /** Everything that was sent, as it came. */
+  /** Received bodies. */
   bodies: Buffer[];
   close(): Promise<void>;
 }
 
-/** The part of opentelemetry-proto (trace/v1/trace.proto, v1.5) that a program of ours can send. */
+/** The part of opentelemetry-proto (trace/v1/trace.proto, v1.5) that our processes send. */
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message Request { repeated ResourceSpans resource_spans = 1; }

@@ -1,10 +1,10 @@
 /**
- * A stand-in for the ElevenLabs API, built from its published OpenAPI description (POST /v1/speech-to-speech/{voice_id}
- * and …/stream, POST /v1/text-to-speech/{voice_id} and …/stream, POST /v1/speech-to-text, POST /v1/voices/add, POST /v1/music, POST /v1/sound-generation, GET /v1/voices,
- * GET /v1/voices/{voice_id}), as its repository of documentation (github.com/elevenlabs/elevenlabs-docs, fern/apis/api)
- * and the types of its SDK 2.73 have it; its pages on errors, concurrency and models; and its music quickstart
- * ("Copyrighted material": `detail.data.prompt_suggestion`). The tests exercise it with the service's own SDK first, so
- * that it is not a mirror of our adapter.
+ * Stand-in for the ElevenLabs API, built from its published OpenAPI description (POST /v1/speech-to-speech/{voice_id}
+ * and …/stream, POST /v1/text-to-speech/{voice_id} and …/stream, POST /v1/speech-to-text, POST /v1/voices/add, POST
+ * /v1/music, POST /v1/sound-generation, GET /v1/voices, GET /v1/voices/{voice_id}) in
+ * github.com/elevenlabs/elevenlabs-docs, fern/apis/api, and the types of its SDK 2.73. Further sources: its pages on
+ * errors, concurrency and models, and its music quickstart ("Copyrighted material": `detail.data.prompt_suggestion`).
+ * Tests first use it with the service's own SDK, so that it does not mirror our adapter.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,16 +25,16 @@ import {
 export interface ElevenLabsStub {
   baseUrl: string;
   apiKey: string;
-  /** Conversions that the service took in, whatever became of the reply. */
+  /** Accepted conversions, whatever became of the reply. */
   accepted: AcceptedConversion[];
-  /** The like for speech, music and sounds from words. */
+  /** Accepted orders of speech, music and sounds from text. */
   generated: AcceptedGeneration[];
-  /** Transcripts and voices that were ordered. */
+  /** Ordered transcripts and voices. */
   forms: StubForm[];
-  /** How the next orders misbehave, one each. */
+  /** Faults of the next orders, one each. */
   next: StubBehaviour[];
   settings: StubSettings;
-  /** Orders that reached it, whatever became of them. */
+  /** Received orders, whatever became of them. */
   asked(): number;
   /** Bytes of bodies written so far. */
   written(): number;
@@ -59,7 +59,7 @@ const STUB_VOICES = [
   { voice_id: 'ownVoice000000000001', name: 'Cloned', category: 'cloned' },
 ];
 
-/** Status and type of each error that the stub answers, by the service's name for it. */
+/** Status and type of each error, by its name in the service. */
 const ERRORS = {
   invalid_api_key: { status: 401, type: 'authentication_error' },
   quota_exceeded: { status: 401, type: 'authentication_error' },
@@ -75,7 +75,7 @@ const ERRORS = {
   concurrent_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   system_busy: { status: 429, type: 'rate_limit_error' },
 } as const;
-/** Errors that say only in `status` which they are; their `code` is the class. */
+/** Errors named only in `status`. Their `code` is the error class. */
 const UNSPECIFIC = new Set<keyof typeof ERRORS>(['bad_prompt', 'bad_composition_plan']);
 
 export async function startElevenLabsStub(): Promise<ElevenLabsStub> {

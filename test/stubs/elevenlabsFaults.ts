@@ -1,33 +1,33 @@
-/** Faults of a service, or of what stands before it (FAULT-2, FAULT-3). */
+/** Faults of a service or of a gateway before it (FAULT-2, FAULT-3). */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { silentMp3 } from './elevenlabsAudio.ts';
 
 export type StubBehaviour =
-  /** The connection ends before the request was read. */
+  /** Closes the connection before it has read the request. */
   | { kind: 'destroy-at-once' }
-  /** The order is taken in, then the connection ends without a word. */
+  /** Accepts the order, then closes the connection. */
   | { kind: 'accept-then-destroy' }
-  /** The order is taken in and never answered. */
+  /** Accepts the order and never responds. */
   | { kind: 'hang' }
-  /** Head and half of the audio, then silence. */
+  /** Sends headers and half of the audio, then nothing. */
   | { kind: 'silent-mid-body' }
-  /** Head and half of the declared audio, then the connection ends. */
+  /** Sends headers and half of the declared audio, then closes the connection. */
   | { kind: 'cut-body' }
-  /** A byte now and then, for ever. */
+  /** Sends a byte at each interval without end. */
   | { kind: 'drip'; everyMs: number }
-  /** A status 200 with this body. */
+  /** Responds 200 with this body. */
   | { kind: 'ok'; contentType: string; body: Buffer | string }
-  /** A status 200 whose audio does not end for a gigabyte. */
+  /** Responds 200 with a gigabyte of audio. */
   | { kind: 'gigabyte' }
-  /** Head and half of this body, then the connection ends, or nothing more comes. */
+  /** Sends headers and half of this body, then closes the connection or stalls. */
   | { kind: 'cut'; contentType: string; body: Buffer | string; stalls?: boolean }
-  /** This head, then the same piece for a gigabyte. */
+  /** Sends `head`, then repeats `piece` up to a gigabyte. */
   | { kind: 'endless'; contentType: string; head: string; piece: Buffer }
-  /** Any reply of a gateway or of the service. */
+  /** Sends any reply of a gateway or the service. */
   | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: unknown };
 
-/** True when the service takes the order in before it goes wrong. */
+/** True if the service accepts the order before the fault. */
 export function handled(behaviour: StubBehaviour): boolean {
   return behaviour.kind !== 'reply' && behaviour.kind !== 'destroy-at-once';
 }

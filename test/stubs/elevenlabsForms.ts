@@ -1,4 +1,4 @@
-/** What the stub of ElevenLabs takes as forms: recordings to transcribe and to make voices of. */
+/** Forms that the stub of ElevenLabs accepts: recordings to transcribe and to make voices of. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export interface StubForm {

@@ -1,10 +1,10 @@
-/** What the stub of ElevenLabs takes and refuses, by operation: the rules of the published request schemas. */
+/** Rules of the stub of ElevenLabs by operation, from the published request schemas. */
 import { z } from 'zod';
 import type { StubBehaviour } from './elevenlabsFaults.ts';
 
 export type Operation = 'speech-to-speech' | 'text-to-speech' | 'music' | 'sound-generation';
 
-/** A request for audio, as it arrived. */
+/** A received request for audio. */
 export interface StubOrder {
   operation: Operation;
   voiceId: string | undefined;
@@ -28,12 +28,12 @@ export interface AcceptedConversion {
   streamed: boolean;
 }
 
-/** Speech, music or a sound from words. */
+/** Speech, music or a sound from text. */
 export interface AcceptedGeneration {
   operation: Exclude<Operation, 'speech-to-speech'>;
   voiceId: string | undefined;
   outputFormat: string;
-  /** Exactly what was sent. */
+  /** The request body as sent. */
   body: unknown;
 }
 
@@ -43,7 +43,7 @@ interface InvalidField {
   type: string;
 }
 
-/** The service's name of the error, its words and, for prompts and plans, what it suggests instead. */
+/** Name and message of the service's error. `data` has suggestions for prompts and plans. */
 export interface Refusal {
   code:
     | 'model_not_found'
@@ -58,7 +58,7 @@ export interface Refusal {
 }
 
 export interface Accepted {
-  /** Length of the audio that answers the order. */
+  /** Length of the resulting audio. */
   seconds: number;
   outputFormat: string;
   record: AcceptedConversion | AcceptedGeneration;
@@ -144,7 +144,7 @@ const soundBody = z.object({
   model_id: z.literal('eleven_text_to_sound_v2').default('eleven_text_to_sound_v2'),
 });
 
-/** Of the models that speak: how many characters they take at once, and whether a language can be enforced. */
+/** Speech models: maximum characters per request, and whether a language can be enforced. */
 const SPEECH_MODELS: Readonly<Record<string, { characters: number; languages: boolean }>> = {
   eleven_multilingual_v2: { characters: 10_000, languages: false },
   eleven_v3: { characters: 5_000, languages: true },
@@ -153,7 +153,7 @@ const SPEECH_MODELS: Readonly<Record<string, { characters: number; languages: bo
 const SOUND_CHARACTERS = 450;
 const OUTPUT_FORMAT =
   /^(mp3_(22050_32|24000_48|44100_(32|64|96|128|192)|48000_(128|192|240|320))|(pcm|wav)_\d{4,5}|[au]law_8000|opus_48000_(32|64|96|128|192))$/;
-/** The account of the stub is on a plan without the better formats. */
+/** Formats of the stub account's plan, which lacks the better ones. */
 const PLAN_FORMAT =
   /^(mp3_(22050_32|24000_48|44100_(32|64|96|128)|48000_128)|(pcm|wav)_(8000|16000|22050|24000)|opus_48000_(32|64|96|128))$/;
 
@@ -179,7 +179,7 @@ function checkGeneration(order: StubOrder, operation: AcceptedGeneration['operat
 
 type CheckedBody = number | Exclude<Checked, Accepted>;
 
-/** Each answers the length of its audio in seconds. */
+/** Each check returns the length of the audio in seconds. */
 const BODIES: Record<AcceptedGeneration['operation'], (body: unknown) => CheckedBody> = {
   'text-to-speech': checkSpeech,
   music: checkMusic,
@@ -223,7 +223,7 @@ function checkMusic(body: unknown): CheckedBody {
     const data = { prompt_suggestion: SUGGESTED_PROMPT };
     return refuse('bad_prompt', 'Your prompt appears to contain copyrighted material.', data);
   }
-  // For what is harmful the service suggests nothing.
+  // The service suggests nothing for harmful prompts.
   if (prompt?.includes('harmful')) return refuse('bad_prompt', 'Your prompt violates our terms of service.');
   if (prompt?.includes('in the style of')) {
     const data = { composition_plan_suggestion: { positive_global_styles: ['operatic'], sections: [] } };

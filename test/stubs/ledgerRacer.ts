@@ -1,6 +1,6 @@
 /**
- * A process of its own with the shipped ledger, for the tests of races and crashes. It is told what to do by the
- * environment variable LEDGER_RACE and says what came of it, one JSON line each.
+ * Process with the shipped ledger for tests of races and crashes. The environment variable LEDGER_RACE has its task. It
+ * writes results as JSON lines.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FareboxError } from '../../domain/errors.ts';
@@ -15,7 +15,7 @@ export interface RaceRound {
 }
 
 export type RaceOrder =
-  /** Starts every round when the advisory lock `gun + round` is free, and makes all its holds at once. */
+  /** Starts each round when the advisory lock `gun + round` is free, and makes all its holds at once. */
   | {
       kind: 'race';
       gun: number;
@@ -26,18 +26,18 @@ export type RaceOrder =
       charges: boolean;
     }
   /**
-   * Per round, when its advisory lock is free: for each payer charges of 1, and holds that are settled, until all have
-   * been refused one, which it says, and for this long after that.
+   * Starts each round when its advisory lock is free. For each payer it makes charges of 1 and holds that it settles,
+   * until all payers were refused once. It reports this and continues for `forMs`.
    */
   | { kind: 'cross'; gun: number; rounds: RaceRound[][]; forMs: number; name: string }
-  /** Holds and settles under ids `name:0`, `name:1` … until it is killed, saying each acknowledgement. */
+  /** Holds and settles under ids `name:0`, `name:1` … until it is killed, and reports each acknowledgement. */
   | { kind: 'churn'; accounts: string[]; priceNano: string; name: string; lanes: number };
 
 const SNAPSHOT = {
   sku: 'race',
   modelId: 'race',
   provider: 'race',
-  // Less than a nano unit each: whatever is charged agrees with it.
+  // A unit costs less than a nano unit, so that any charge agrees with it.
   units: '999999999999999',
   unit: 'part',
   pricePerUnitUsd: '0',
@@ -91,7 +91,7 @@ async function cross(task: Extract<RaceOrder, { kind: 'cross' }>): Promise<void>
   const price = { usd: 1n, diem: 1n };
   say({ ready: true });
   for (const [number, payers] of task.rounds.entries()) {
-    // Asked for again and again: a clock that jumps ends a statement that waits, as being far too long.
+    // Polls, because a clock jump ends a waiting statement with a timeout.
     while (!(await isFree(task.gun + number))) await sleep(5);
     const full = new Set<RaceRound>();
     let end = Number.POSITIVE_INFINITY;
@@ -117,7 +117,7 @@ async function cross(task: Extract<RaceOrder, { kind: 'cross' }>): Promise<void>
   }
 }
 
-/** By a charge, or by a hold that is settled; false when it was refused. */
+/** Spends by a charge or by a settled hold. Returns false if it was refused. */
 async function spends(request: Parameters<typeof charge>[1], atOnce: boolean): Promise<boolean> {
   if (atOnce) return (await decided(() => charge(pool, request))).outcome === 'charged';
   const { outcome } = await decided(() => ledger.hold({ ...request, ttlMs: 600_000 }));
@@ -125,7 +125,7 @@ async function spends(request: Parameters<typeof charge>[1], atOnce: boolean): P
   return outcome === 'held';
 }
 
-/** A clock that jumps ends what runs meanwhile, as being far too long: then the same is asked again. */
+/** A clock jump ends running statements with a timeout, so this repeats them. */
 async function decided<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -143,7 +143,7 @@ async function isFree(lock: number): Promise<boolean> {
 
 async function churn(task: Extract<RaceOrder, { kind: 'churn' }>): Promise<void> {
   const price = { usd: BigInt(task.priceNano), diem: BigInt(task.priceNano) };
-  // Half of the bill: the rest is taken beyond the hold.
+  // Half of the bill, so that the rest is charged beyond the hold.
   const bound = { usd: price.usd / 2n, diem: price.diem / 2n };
   let next = 0;
   async function lane(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A stand-in for an Ollama, built from the published description of its API and of its OpenAI compatibility: GET
- * /api/tags, POST /api/show, and below /v1 chat completions (whole and streamed) and embeddings with the errors it has.
+ * Stand-in for Ollama, built from the published descriptions of its API and its OpenAI compatibility: GET /api/tags,
+ * POST /api/show, and below /v1 chat completions (whole and streamed) and embeddings with their errors.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import type { ChatBody } from './openaiRules.ts';
 import { toTokens } from './openaiScript.ts';
 
 export interface OllamaModel {
-  /** Undefined: an Ollama of before it told them. */
+  /** Undefined for older versions of Ollama, which lack the field. */
   capabilities?: string[];
   architecture?: string;
   contextLength?: number;
@@ -18,9 +18,9 @@ export interface OllamaModel {
   parameters?: string;
   modifiedAt?: string;
   quantization?: string;
-  /** It is run by a service elsewhere. */
+  /** Set for a model that a remote service runs. */
   remoteHost?: string;
-  /** In place of its description. */
+  /** Replaces its description. */
   shown?: unknown;
 }
 
@@ -28,11 +28,11 @@ export interface OllamaStub {
   /** Without `/v1`. */
   address: string;
   models: Map<string, OllamaModel>;
-  /** Bodies of the calls below /v1, in order. */
+  /** Bodies of the requests below /v1, in order. */
   asked: ChatBody[];
-  /** Names that a description was asked of. */
+  /** Models whose description was requested. */
   shown: string[];
-  /** Whose description never comes. */
+  /** Models whose description never comes. */
   silent: Set<string>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * A stand-in for OpenAI's API, built from its published description: POST /v1/chat/completions (whole and streamed),
- * POST /v1/embeddings, GET /v1/models, and the errors of its page on errors. The tests exercise it with the service's own
- * SDK first. `next` makes the next requests misbehave, one script each, so that every way an upstream can fail has a name.
+ * Stand-in for OpenAI's API, built from its published description: POST /v1/chat/completions (whole and streamed), POST
+ * /v1/embeddings, GET /v1/models, and its page on errors. Tests first use it with the service's own SDK. `next` has the
+ * faults of the next requests, one script each.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,12 +14,12 @@ interface ReceivedCall {
   path: string;
   headers: IncomingMessage['headers'];
   body: ChatBody;
-  /** Tokens of the text, the reasoning and the calls that were written to the connection. */
+  /** Tokens of text, reasoning and calls that were written to the connection. */
   sentTokens: number;
   sentFrames: number;
   /** The client closed the connection before the answer ended. */
   aborted: boolean;
-  /** The same number: the same connection. */
+  /** Number of the connection. */
   connection: number;
 }
 
@@ -29,13 +29,13 @@ export interface OpenAiStub {
   apiKey: string | undefined;
   models: string[];
   received: ReceivedCall[];
-  /** How the next requests are answered, one each; then `otherwise`. */
+  /** Scripts of the next requests, one each, then `otherwise`. */
   next: ChatScript[];
   otherwise: ChatScript;
-  /** Requests that are being answered now, and the most at once. */
+  /** Requests in progress. */
   running(): number;
   mostRunning(): number;
-  /** Closes the connections that rest, as a service does after a while. */
+  /** Closes idle connections, as a service does after a while. */
   closeResting(): void;
   close(): Promise<void>;
 }
@@ -115,7 +115,7 @@ class Stub implements OpenAiStub {
     };
   }
 
-  /** The service's own checks; a script with a status or a body goes before them. */
+  /** Checks of the service. A script with a status or a body precedes them. */
   private refusal({ headers, body, path }: ReceivedCall, script: ChatScript): Invalid | undefined {
     if (script.status !== undefined || script.body !== undefined || script.raw !== undefined) return undefined;
     if (this.apiKey !== undefined && headers.authorization !== `Bearer ${this.apiKey}`) {
@@ -196,7 +196,7 @@ async function writeFrame(response: ServerResponse, frame: Frame, script: ChatSc
   }
 }
 
-/** What was written is on its way first. */
+/** Waits so that written bytes are sent first. */
 async function cut(response: ServerResponse): Promise<void> {
   await sleep(10);
   response.destroy();
@@ -219,7 +219,7 @@ function sendError(response: ServerResponse, { status, message, type, code, para
   sendJson(response, status, { error: { message, type, param, code } });
 }
 
-/** Each input's length and place, so that a wrong order shows. */
+/** Embeds each input's length and index, so that a wrong order shows. */
 function embeddingsOf({ model, input, dimensions = 4, encoding_format: format }: ChatBody) {
   const inputs = typeof input === 'string' ? [input] : (input ?? []);
   const data = inputs.map((text, index) => {

@@ -1,13 +1,13 @@
-/** What the stub answers, whole and in frames, in the shapes of the published description. */
+/** Answers of the stub, whole and in frames, in the shapes of the published description. */
 import type { ChatBody } from './openaiRules.ts';
 import { type ChatScript, type Frame, toTokens } from './openaiScript.ts';
 
 export interface Answer {
   text: readonly string[];
-  /** Likeliest first. */
+  /** Most probable first. */
   alternatives: readonly (readonly [token: string, probability: number])[];
   reasoning: readonly string[];
-  /** Of all choices: what the usage says. */
+  /** Tokens of all choices, as reported in the usage. */
   tokens: number;
   cut: boolean;
 }

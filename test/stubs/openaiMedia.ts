@@ -1,7 +1,7 @@
 /**
- * A stand-in for the media operations of OpenAI's API (POST /v1/images/generations, /v1/images/edits,
- * /v1/audio/transcriptions, /v1/audio/speech), built from its API reference and the types of its SDK 7.57; for models
- * named `grok-…` with the differences of xAI's guide to images. The tests exercise it with the service's own SDK first.
+ * Stand-in for the media operations of OpenAI's API (POST /v1/images/generations, /v1/images/edits,
+ * /v1/audio/transcriptions, /v1/audio/speech), built from its API reference and the types of its SDK 7.57. Models named
+ * `grok-…` follow xAI's guide to images. Tests first use it with the service's own SDK.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,13 +15,13 @@ export interface OpenAiMediaStub {
   apiKey: string;
   models: string[];
   received: MediaCall[];
-  /** How the next calls misbehave, one each. */
+  /** Faults of the next calls, one each. */
   next: StubBehaviour[];
-  /** Answers addresses, as retired models do unless told otherwise. */
+  /** Responds with URLs, as retired models do by default. */
   answersUrls: boolean;
-  /** Between the pieces of speech. */
+  /** Pause between pieces of speech. */
   pieceMs: number;
-  /** Of gigabytes that were begun. */
+  /** Bytes that faults of a gigabyte have written. */
   writtenBytes(): number;
   close(): Promise<void>;
 }
@@ -170,7 +170,7 @@ function transcriptOf(fields: MediaCall['fields']): unknown {
   };
 }
 
-/** What cannot be made without a tool begins like the real thing, and is no more. */
+/** Audio of a format. Formats that need a tool only have a valid beginning. */
 function speechOf(format: string): { type: string; audio: Buffer } {
   const like = (head: Buffer) => Buffer.concat([head, Buffer.alloc(3_000, 1)]);
   switch (format) {

@@ -1,4 +1,4 @@
-/** What the stub of OpenAI's media operations takes and refuses: the rules of the published request schemas. */
+/** Rules of the stub of OpenAI's media operations, from the published request schemas. */
 
 interface SentFile {
   name: string;
@@ -10,7 +10,7 @@ interface SentFile {
 export interface MediaCall {
   path: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Of a form: values of a repeated field together. */
+  /** A repeated form field has all its values. */
   fields: Record<string, unknown>;
   files: SentFile[];
   isForm: boolean;
@@ -50,7 +50,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   '/v1/audio/speech': (call) => unknownField(call, SPEECH) ?? checkSpeech(call),
 };
 
-/** Open servers ignore or know more. */
+/** OpenAI's own models refuse unknown fields. Other servers ignore them. */
 function unknownField({ fields }: MediaCall, known: readonly string[]): MediaRefusal | undefined {
   const model = String(fields.model);
   const unknown = Object.keys(fields).find((field) => !known.includes(field));

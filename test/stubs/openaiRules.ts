@@ -1,4 +1,4 @@
-/** The rules of the published request schema, as far as the adapter can break them. */
+/** Rules of the published request schema that the adapter can break. */
 
 export interface ChatBody {
   model?: string;
@@ -26,7 +26,7 @@ export interface Invalid {
   param?: string | null;
 }
 
-/** Of `CreateChatCompletionRequest`; what else is sent is refused, as OpenAI does. */
+/** Fields of `CreateChatCompletionRequest`. Others are refused, as OpenAI does. */
 const FIELDS = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'tools'],
   ...['tool_choice', 'logprobs', 'top_logprobs', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty'],
@@ -36,7 +36,7 @@ const FIELDS = new Set([
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 const PARTS = ['text', 'image_url', 'input_audio', 'file', 'refusal', 'video_url'];
 
-/** Fields of vLLM, llama.cpp and Ollama, which their models take and OpenAI's do not. */
+/** Fields of vLLM, llama.cpp and Ollama, which OpenAI's models refuse. */
 const EXTENDED = new Set([
   ...['top_k', 'min_p', 'repetition_penalty', 'stop_token_ids', 'chat_template_kwargs'],
   ...['dynatemp_range', 'search_parameters'],

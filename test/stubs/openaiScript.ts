@@ -1,52 +1,52 @@
-/** What a stub of OpenAI's API can be told to answer, one script per request. */
+/** Script of one response of the OpenAI stub. */
 
 export type Frame = Record<string, unknown> | string;
 
-/** Of the first token: each alternative with its probability. */
+/** Probability of each alternative of the first token. */
 type Alternatives = Readonly<Record<string, number>>;
 
 export interface ChatScript {
-  /** Before the head of the answer. */
+  /** Delay before the response headers. */
   delayMs?: number;
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as it is (text or bytes) or as JSON, in place of a completion. */
+  /** Replaces the completion. Text and bytes are sent as they are, other values as JSON. */
   body?: unknown;
-  /** The text of the answer, a token per piece. */
+  /** Text of the answer, one token per piece. */
   tokens?: readonly string[];
-  /** In place of `tokens`: the likeliest is the text, and as many as were asked for are listed with their logarithms. */
+  /** Replaces `tokens`. The most probable is the text. As many as requested are listed with their logarithms. */
   alternatives?: Alternatives | ((prompt: string) => Alternatives);
   reasoning?: readonly string[];
-  /** Which field the reasoning has; `reasoning_content` by default. */
+  /** Field of the reasoning. Default: `reasoning_content`. */
   reasoningField?: 'reasoning' | 'reasoning_content';
   toolCalls?: readonly { id?: string; name: string; arguments: string }[];
-  /** No `index` in the deltas of tool calls. */
+  /** Omits `index` in the deltas of tool calls. */
   withoutCallIndex?: boolean;
   finishReason?: string | null;
-  /** `undefined`: counted; null: none. */
+  /** Undefined counts tokens, null omits the usage. */
   usage?: Record<string, unknown> | null;
-  /** Between two frames. */
+  /** Pause between frames. */
   pauseMs?: number;
-  /** In place of the frames that the tokens make: objects as JSON, strings as they are, without `data:`. */
+  /** Replaces the frames of the tokens: objects as JSON, strings as they are, without `data:`. */
   frames?: readonly Frame[];
-  /** Written as they are, one write each, in place of everything. */
+  /** Replaces everything, with one write per piece. */
   raw?: readonly (string | Buffer)[];
-  /** The connection is cut after so many frames. */
+  /** Cuts the connection after so many frames. */
   cutAfterFrames?: number;
-  /** The stream ends properly after so many frames, without `[DONE]`. */
+  /** Ends the stream properly after so many frames, without `[DONE]`. */
   endAfterFrames?: number;
   withoutDone?: boolean;
-  /** Silence for ever: before the head, or after so many frames. */
+  /** Stops sending before the headers or after so many frames. */
   hang?: 'head' | number;
-  /** The connection breaks before (`unread`) or after (`accepted`) the request was taken in, without an answer. */
+  /** Cuts the connection before (`unread`) or after (`accepted`) it has read the request, without a response. */
   lost?: 'unread' | 'accepted';
-  /** The frames in pieces of so many bytes. */
+  /** Splits the frames into pieces of so many bytes. */
   pieceBytes?: number;
-  /** CR LF, and no space after `data:`. */
+  /** Uses CR LF, and no space after `data:`. */
   oddFraming?: boolean;
 }
 
-/** How a text is cut into tokens here: words with the space before them. */
+/** Splits a text into tokens: words with the space before them. */
 export function toTokens(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }

@@ -1,7 +1,8 @@
 /**
- * A node of every blockchain over HTTP, each under a path of its name. What it answers to an item is said by one of the item's params: `["error"]`, `["other id"]`,
- * `["both"]`, `["neither"]`, `["no id"]`; anything else is a result that repeats the params. `["status 429"]` in any item is
- * the status of the whole answer, `["slow"]` holds all of it back until `release`, `["hang up"]` ends the connection.
+ * Node of every blockchain over HTTP, each under a path of its name. A param of an item selects the answer:
+ * `["error"]`, `["other id"]`, `["both"]`, `["neither"]`, `["no id"]`. Others give a result that repeats the params.
+ * `["status 429"]` sets the HTTP status, `["slow"]` delays the response until `release`, `["hang up"]` closes the
+ * connection.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,12 +10,12 @@ import { keccak256 } from 'viem/utils';
 
 export interface RpcNode {
   url: string;
-  /** `network method` of all items; what was no call is here as it came. */
+  /** `network method` of all items, also of invalid ones. */
   seen: Set<string>;
   requests: number;
-  /** Raw transactions, as often as they were handed in. */
+  /** Submitted raw transactions with duplicates. */
   handedIn: string[];
-  /** Runs once a request has arrived, before it is answered. */
+  /** Runs when a request has arrived, before the response. */
   onRequest?: (() => Promise<void> | void) | undefined;
   release(): void;
   close(): Promise<void>;

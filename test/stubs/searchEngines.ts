@@ -1,7 +1,7 @@
 /**
- * Stand-ins for two search engines, built from their published descriptions: Brave's Web Search API (its reference page with
- * the models WebSearchApiResponse and APIErrorResponse, its pages on authentication and rate limiting) and SearXNG's
- * search API.
+ * Stand-ins for two search engines, built from published descriptions: Brave's Web Search API (reference page with the
+ * models WebSearchApiResponse and APIErrorResponse, pages on authentication and rate limiting) and SearXNG's search
+ * API.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ export type EngineBehaviour = (request: IncomingMessage, response: ServerRespons
 export interface EngineStub {
   baseUrl: string;
   requests: { url: URL; headers: IncomingMessage['headers'] }[];
-  /** Instead of the ordinary answer, for the next requests, one each. */
+  /** Replaces the response of the next requests, one each. */
   next: EngineBehaviour[];
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function answering(status: number, body: unknown, headers: Record<string,
 
 export const BRAVE_KEY = 'brave-test-key';
 
-/** The form of every error of Brave's API. */
+/** Error body of Brave's API. */
 export function braveError(status: number, code: string): { type: string; error: object; time: number } {
   const error = { id: '5d832250-9396-4f6e-b84a-2a1fe524cd7d', status, code, detail: 'Words.', meta: {} };
   return { type: 'ErrorResponse', error, time: 1_663_072_993 };

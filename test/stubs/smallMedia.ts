@@ -1,4 +1,4 @@
-/** Outputs that stubs of media services answer with, made without any tool. */
+/** Outputs of media service stubs, made without any tool. */
 import { silentMp3 } from './elevenlabsAudio.ts';
 
 function box(type: string, body: Buffer = Buffer.alloc(0)): Buffer {
@@ -8,7 +8,7 @@ function box(type: string, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** The outer structure of an MP4, whole: brands, index, data. Nothing in it can be played. */
+/** MP4 container with brands, index and data. It cannot be played. */
 export function smallMp4(brand = 'isom'): Buffer {
   const brands = Buffer.from(`${brand}\0\0\0\0${brand}`, 'latin1');
   return Buffer.concat([box('ftyp', brands), box('moov', Buffer.alloc(64)), box('mdat', Buffer.alloc(512, 7))]);

@@ -1,4 +1,4 @@
-/** What the methods of the Solana stand-in have in common: their errors and the reading of their parameters. */
+/** Errors and parameter parsing shared by the methods of the Solana stand-in. */
 import { type Address, getBase58Encoder, getBase64Encoder, isAddress } from '@solana/kit';
 import type { Commitment, SolanaChain } from './solanaChain.ts';
 
@@ -39,7 +39,7 @@ export function optionsAt(params: Params, index: number): Record<string, unknown
   return given as Record<string, unknown>;
 }
 
-/** Finalized unless named, as everywhere in this API. */
+/** Commitment of a call. Default: finalized, as in the whole API. */
 export function commitmentOf(options: Record<string, unknown>, usual: Commitment = 'finalized'): Commitment {
   const named = options.commitment ?? options.preflightCommitment ?? usual;
   if (named !== 'processed' && named !== 'confirmed' && named !== 'finalized') {
@@ -48,7 +48,7 @@ export function commitmentOf(options: Record<string, unknown>, usual: Commitment
   return named;
 }
 
-/** `{ context, value }`. Refuses while the bank is behind what the caller has already seen. */
+/** Wraps a value as `{ context, value }`. Throws while the bank is behind `minContextSlot`. */
 export function inContext(chain: SolanaChain, options: Record<string, unknown>, value: unknown): unknown {
   const slot = chain.slot(commitmentOf(options));
   const wanted = options.minContextSlot;

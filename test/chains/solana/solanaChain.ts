@@ -1,9 +1,7 @@
 /**
- * A Solana chain in this process: the real SVM of litesvm for what transactions do, and around it what a cluster adds and
- * litesvm has not: slots and blocks, blockhashes that are good for 150 blocks, commitments, the memory of what was
- * processed, and histories by address.
- *
- * Accounts have one state, that of the tip: a balance asked for at `finalized` is the newest one all the same.
+ * Solana chain in this process. litesvm runs transactions. This file adds slots, blocks, blockhashes that expire after
+ * 150 blocks, commitments, and histories by address. Accounts have only the state of the tip, so a balance read at
+ * `finalized` is also the newest one.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -21,23 +19,23 @@ import { LiteSVM } from 'litesvm';
 import { FailedTransactionMetadata, faultOf, type TransactionFault } from './solanaErrors.ts';
 import { type TransactionMeta, takeBalances, transactionMeta } from './solanaMeta.ts';
 
-/** A blockhash is good for the blocks of its own height up to this many more. */
+/** Number of blocks after its own in which a blockhash is valid. */
 const BLOCKHASH_BLOCKS = 150n;
-/** The first block of a test: both are far from zero and from each other, so that nobody takes one for the other. */
+/** First slot of a test. Slots and heights are far from zero and from each other, so that a mix-up shows. */
 const FIRST_SLOT = 5_000n;
 const SLOTS_WITHOUT_BLOCK = 700n;
 const SLOTS_BEFORE_TESTS = 80n;
-/** Seconds of the chain's own clock; it moves by 0.4 s with every slot, however fast a test makes slots. */
+/** Time on the chain's clock per slot, however fast a test makes slots. */
 const MS_PER_SLOT = 400;
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
 export interface SolanaChainOptions {
-  /** Base58; default: one of this chain's own. Its first 32 characters are the CAIP-2 reference. */
+  /** Base58. Default: an own one. Its first 32 characters are the CAIP-2 reference. */
   genesisHash?: string;
-  /** Slots between the tip and the newest final block; default 32, as on the main network. */
+  /** Slots between the tip and the newest final block. Default: 32, as on the main network. */
   finalAfter?: number;
-  /** A new slot every so many milliseconds; without it slots pass only by `advance` and with each transaction. */
+  /** Interval of new slots. Without it slots pass only by `advance` and with each transaction. */
   slotEveryMs?: number;
 }
 
@@ -59,21 +57,21 @@ export interface Submission {
   wire: Uint8Array;
   transaction: Transaction;
   message: CompiledMessage;
-  /** Base58: of the fee payer. */
+  /** Base58 signature of the fee payer. */
   signature: string;
 }
 
 export class SolanaChain {
   readonly svm = new LiteSVM().withBlockhashCheck(false);
   readonly genesisHash: string;
-  /** CAIP-2. */
+  /** CAIP-2 id. */
   readonly network: string;
   readonly records = new Map<string, TransactionRecord>();
   /** Signatures by address, oldest first. */
   readonly histories = new Map<string, string[]>();
-  /** What happens to what is handed in: the network may also hold it back for a while, or lose it. */
+  /** Treatment of submitted transactions. The network may delay or lose them. */
   onSubmit: 'execute' | 'hold' | 'drop' = 'execute';
-  /** How often something was handed in, duplicates included. */
+  /** Number of submitted transactions with duplicates. */
   submissions = 0;
   readonly #held: Submission[] = [];
   readonly #messages = new Set<string>();
@@ -97,7 +95,7 @@ export class SolanaChain {
     clearInterval(this.#timer);
   }
 
-  /** Lets slots pass, each with an empty block. */
+  /** Adds slots with an empty block each. */
   advance(slots: bigint | number): void {
     for (let count = 0n; count < BigInt(slots); count += 1n) {
       this.#tip += 1n;
@@ -114,12 +112,12 @@ export class SolanaChain {
     return commitment === 'confirmed' ? this.#tip - 1n : this.#tip;
   }
 
-  /** Some slots have had no block, so that heights are below slots. */
+  /** Some slots have no block, so heights are below slots. */
   heightOf(slot: bigint): bigint {
     return slot - SLOTS_WITHOUT_BLOCK;
   }
 
-  /** Unix seconds, by the chain's own clock. */
+  /** Unix seconds on the chain's clock. */
   timeOf(slot: bigint): number {
     return Math.floor((this.#startedMs + Number(slot - FIRST_SLOT) * MS_PER_SLOT) / 1_000);
   }
@@ -131,7 +129,7 @@ export class SolanaChain {
     return { blockhash, lastValidBlockHeight: this.heightOf(slot) + BLOCKHASH_BLOCKS };
   }
 
-  /** As the bank of that commitment sees it: what is newer than the bank is as unknown to it as what is too old. */
+  /** Validity at this commitment. A blockhash newer than its bank is invalid like an expired one. */
   isBlockhashValid(blockhash: string, commitment: Commitment): boolean {
     const height = this.#heights.get(blockhash);
     const now = this.heightOf(this.slot(commitment));
@@ -142,7 +140,7 @@ export class SolanaChain {
     return this.#messages.has(messageKey(submission)) || this.records.has(submission.signature);
   }
 
-  /** What the leader does: drops what it may not include, executes the rest once, in a block of its own. */
+  /** Acts as the leader: drops invalid transactions and executes others once, in a block of their own. */
   submit(submission: Submission): void {
     this.submissions += 1;
     if (this.onSubmit === 'drop') return;
@@ -150,7 +148,7 @@ export class SolanaChain {
     else this.execute(submission);
   }
 
-  /** Executes what was held back, in order. */
+  /** Executes the held transactions in order. */
   release(): void {
     for (const submission of this.#held.splice(0)) this.execute(submission);
   }
@@ -161,14 +159,14 @@ export class SolanaChain {
     this.advance(1);
   }
 
-  /** For what must happen whatever `onSubmit` says. */
+  /** Executes a transaction whatever `onSubmit` is. */
   execute(submission: Submission): void {
     if (this.wasProcessed(submission)) return;
     if (!this.isBlockhashValid(submission.message.lifetimeToken, 'processed')) return;
     const accounts = submission.message.staticAccounts;
     const before = takeBalances(this.svm, accounts);
     const result = attempt(() => this.svm.sendTransaction(submission.transaction));
-    // What fails before it runs, e.g. for its signature, is in no block.
+    // A transaction that fails before it runs, e.g. by its signature, is in no block.
     if (result === undefined || (result instanceof FailedTransactionMetadata && unpaid(result))) return;
     const fault = result instanceof FailedTransactionMetadata ? faultOf(result) : null;
     const meta = transactionMeta({ before, after: takeBalances(this.svm, accounts), result, fault });
@@ -190,7 +188,7 @@ export class SolanaChain {
   }
 }
 
-/** Throws where the bytes are no transaction. */
+/** Throws unless the bytes are a transaction. */
 export function readSubmission(wire: Uint8Array): Submission {
   const transaction = getTransactionDecoder().decode(wire);
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
@@ -199,7 +197,7 @@ export function readSubmission(wire: Uint8Array): Submission {
   return { wire, transaction, message, signature: base58(first ?? new Uint8Array(64)) };
 }
 
-/** Undefined: the binding would not even take it. */
+/** Undefined if the binding throws. */
 export function attempt<T>(run: () => T): T | undefined {
   try {
     return run();

@@ -1,4 +1,4 @@
-/** Errors of the SVM in the JSON that a validator answers with (the `TransactionError` of its JSON-RPC API). */
+/** Converts SVM errors to the JSON of a validator (the `TransactionError` of its JSON-RPC API). */
 import { FailedTransactionMetadata, TransactionMetadata } from 'litesvm';
 
 export { FailedTransactionMetadata, TransactionMetadata };
@@ -6,7 +6,7 @@ export { FailedTransactionMetadata, TransactionMetadata };
 /** `"BlockhashNotFound"` or `{ InstructionError: [0, { Custom: 1 }] }`. */
 export type TransactionFault = string | Record<string, unknown>;
 
-/** By number, as the SVM's binding gives them. */
+/** Error names by the number in the SVM binding. */
 const FAULTS = [
   'AccountInUse AccountLoadedTwice AccountNotFound ProgramAccountNotFound InsufficientFundsForFee InvalidAccountForFee',
   'AlreadyProcessed BlockhashNotFound CallChainTooDeep MissingSignatureForFee InvalidAccountIndex SignatureFailure',

@@ -1,4 +1,4 @@
-/** Facilitator for the exact scheme on Solana (WALLET-15): honest by itself, and whatever a test makes of it. */
+/** Facilitator for the exact scheme on Solana (WALLET-15). Honest unless a test changes it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readSubmission, type SolanaChain } from './solanaChain.ts';
@@ -17,11 +17,11 @@ export interface SettleRequest {
 export interface SolanaFacilitator {
   url: string;
   settles: SettleRequest[];
-  /** Really signs and hands in; the name of the transaction. */
+  /** Signs and submits the transaction. Returns its signature. */
   settle(request: SettleRequest): string;
-  /** Set by a test: answers in place of the honest /settle. */
+  /** Replaces the honest /settle. */
   instead: ((request: SettleRequest, response: ServerResponse) => void | Promise<void>) | undefined;
-  /** What GET /supported answers; undefined: 503. */
+  /** Body of GET /supported. Undefined gives 503. */
   supported: unknown;
   close(): Promise<void>;
 }

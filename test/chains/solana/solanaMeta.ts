@@ -1,4 +1,4 @@
-/** What a validator says about a transaction that it executed: fee, logs, balances before and after. */
+/** Metadata that a validator reports on an executed transaction: fee, logs, balances before and after. */
 import { type Address, getBase58Decoder } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { LiteSVM } from 'litesvm';
@@ -66,7 +66,7 @@ export function transactionMeta({ before, after, result, fault }: Executed): Tra
   return {
     err: fault,
     status: fault === null ? { Ok: null } : { Err: fault },
-    // Nothing else leaves the accounts of a transaction.
+    // Only the fee leaves the accounts of a transaction.
     fee: sum(before.lamports) - sum(after.lamports),
     computeUnitsConsumed: meta.computeUnitsConsumed(),
     innerInstructions: innerInstructions(meta),
@@ -98,7 +98,7 @@ export function innerInstructions(meta: TransactionMetadata): unknown[] {
   );
 }
 
-/** Undefined: there is no token account there. */
+/** Undefined if there is no token account. */
 export function tokenAccount(svm: LiteSVM, address: Address): Omit<TokenBalance, 'accountIndex'> | undefined {
   const account = svm.getAccount(address);
   if (!account.exists || !isTokenProgram(account.programAddress)) return undefined;

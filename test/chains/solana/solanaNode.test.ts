@@ -51,7 +51,7 @@ async function world() {
 
 const BASE64 = { encoding: 'base64' } as const;
 
-test('the Solana web client reads, and a signed transfer is executed once', async () => {
+test('the Solana web client reads the chain, and a signed transfer is executed once', async () => {
   const { chain, usd, payer, receiver, source, destination, rpc, transfer } = await world();
   expect(await rpc.getGenesisHash().send()).toBe(chain.genesisHash);
   expect(await rpc.getHealth().send()).toBe('ok');
@@ -87,7 +87,7 @@ test('the Solana web client reads, and a signed transfer is executed once', asyn
   expect(newest?.signature).toBe(signature);
 });
 
-test('a transaction becomes final, and a blockhash is over after 150 blocks', async () => {
+test('a transaction becomes final, and a blockhash expires after 150 blocks', async () => {
   const { chain, rpc, transfer } = await world();
   const [first, late] = [await transfer(1n), await transfer(2n, 'late')];
   const signature = getSignatureFromTransaction(first);
@@ -110,7 +110,7 @@ test('a transaction becomes final, and a blockhash is over after 150 blocks', as
   expect(value[0]?.err).toBeNull();
 });
 
-test('what fails while it runs is in a block, pays its fee and moves nothing', async () => {
+test('a transaction that fails while it runs is in a block, pays its fee and moves nothing', async () => {
   const { usd, payer, receiver, rpc, transfer } = await world();
   const tooMuch = await transfer(21_000_000n);
   const wire = getBase64EncodedWireTransaction(tooMuch);

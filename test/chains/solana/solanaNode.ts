@@ -1,6 +1,6 @@
 /**
- * A validator's JSON-RPC service over HTTP, for one chain. Several nodes may stand on the same chain, and each may be told
- * to lie, to be slow or to break: what the network knows and what a node says of it are two things.
+ * JSON-RPC service of a validator for one chain. Several nodes may share a chain, and each may be set to lie, be slow
+ * or break.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,11 +16,11 @@ export interface NodeCall {
 
 export interface SolanaNode {
   url: string;
-  /** Every call that arrived, in order. */
+  /** Received calls in order. */
   calls: NodeCall[];
-  /** Set by a test: what is answered instead, given the honest answer. Throws RpcFault for an error. */
+  /** Returns the result in place of the honest one, or throws RpcFault for an error. */
   rewrite: ((call: NodeCall, result: unknown) => unknown) | undefined;
-  /** Set by a test: what happens to the next HTTP requests before anything is answered; false once it has answered. */
+  /** Runs before each HTTP response. Returns false if it has responded itself. */
   disturb: ((body: string, response: ServerResponse) => Promise<boolean> | boolean) | undefined;
   close(): Promise<void>;
 }
@@ -110,7 +110,7 @@ function answerTo(chain: SolanaChain, node: SolanaNode, given: unknown): object 
   }
 }
 
-/** Amounts go out as numbers with all their digits. */
+/** Writes bigint amounts as numbers with all digits. */
 function toJson(answer: unknown): string {
   const text = JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? `\u0001${value}` : value));
   return text.replace(/"\\u0001(\d+)"/g, '$1');

@@ -1,4 +1,4 @@
-/** The methods that read the chain, in the shapes of the Solana JSON-RPC API (solana.com/docs/rpc/http). */
+/** Methods that read the chain, in the shapes of the Solana JSON-RPC API (solana.com/docs/rpc/http). */
 import { type Address, getBase64Decoder, isAddress } from '@solana/kit';
 import { getMintDecoder } from '@solana-program/token';
 import {
@@ -22,7 +22,7 @@ const MAX_ACCOUNTS = 100;
 const MAX_SIGNATURES = 1_000;
 const MAX_BYTES_IN_BASE58 = 128;
 const SLOTS_PER_EPOCH = 432_000n;
-/** Every rent epoch is this one since accounts must be exempt. */
+/** Rent epoch of every account since accounts must be rent-exempt. */
 const RENT_EPOCH = 18_446_744_073_709_551_615n;
 
 export const READS: Readonly<Record<string, RpcMethod>> = {
@@ -95,7 +95,7 @@ function epochInfo(chain: SolanaChain, params: Params): unknown {
   };
 }
 
-/** 5,000 lamports for each signature; null once the blockhash is over. */
+/** 5,000 lamports per signature. Null once the blockhash has expired. */
 function feeForMessage(chain: SolanaChain, params: Params): unknown {
   const options = optionsAt(params, 1);
   const message = bytesOf(textAt(params, 0), 'base64');
@@ -126,7 +126,7 @@ function slice(data: Readonly<Uint8Array>, part: unknown): Readonly<Uint8Array> 
   return data.slice(offset, offset + length);
 }
 
-/** `jsonParsed` falls back to base64, as for any program that the node cannot parse. */
+/** `jsonParsed` becomes base64, as for programs that a node cannot parse. */
 function encodedData(data: Readonly<Uint8Array>, encoding: unknown): unknown {
   if (encoding !== 'base58') return [getBase64Decoder().decode(data), 'base64'];
   if (data.length <= MAX_BYTES_IN_BASE58) return [base58(new Uint8Array(data)), 'base58'];

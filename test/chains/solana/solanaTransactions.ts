@@ -1,4 +1,4 @@
-/** The methods that take, try and tell of transactions, with the errors that a validator gives. */
+/** Methods that send, simulate and look up transactions, with the errors of a validator. */
 import { type Address, getBase64Decoder, type Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import {
@@ -26,10 +26,10 @@ import { FailedTransactionMetadata, faultOf, type TransactionFault } from './sol
 import { innerInstructions } from './solanaMeta.ts';
 import { confirmationOf, uiAccount } from './solanaReads.ts';
 
-/** What fits into one packet of the network. */
+/** Size of one packet of the network. */
 const MAX_TRANSACTION_BYTES = 1_232;
 const MAX_STATUSES = 256;
-/** Older ones are only found by who asks for the history too. */
+/** Older transactions are found only with `searchTransactionHistory`. */
 const STATUS_SLOTS = 150n;
 
 export const TRANSACTIONS: Readonly<Record<string, RpcMethod>> = {
@@ -110,7 +110,7 @@ function tryOut(chain: SolanaChain, { submission, options, verifies }: Trial) {
 
 const NOTHING_RUN = { logs: [], accounts: null, unitsConsumed: 0, returnData: null, innerInstructions: null };
 
-/** What a bank looks at before it loads an account. */
+/** Checks of a bank before it loads an account. */
 function refusedEarly(
   chain: SolanaChain,
   submission: Submission,

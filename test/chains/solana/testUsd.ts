@@ -1,4 +1,4 @@
-/** A token of six decimals on the chain for tests, and wallets that hold some of it. */
+/** Test token with six decimals, and wallets that hold some of it. */
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -25,7 +25,7 @@ import {
 import { readSubmission, type SolanaChain } from './solanaChain.ts';
 import { tokenAccount } from './solanaMeta.ts';
 
-/** The second version, which the payment scheme names; the memo package's own default is a later one. */
+/** Version 2, which the payment scheme names. The memo package defaults to a later one. */
 export const MEMO_PROGRAM_ADDRESS = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
 const DECIMALS = 6;
@@ -35,11 +35,11 @@ export interface TestUsd {
   mint: Address;
   /** The SPL token program, or Token-2022. */
   program: Address;
-  /** The token account of an owner, which may not exist yet. */
+  /** Token account of an owner, which may not exist. */
   accountOf(owner: Address): Promise<Address>;
-  /** Makes the owner's account where it has none, and gives it `amount` smallest units. */
+  /** Creates the owner's token account if needed and adds `amount` smallest units. */
   fund(owner: Address, amount: bigint): Promise<Address>;
-  /** Smallest units; 0 where there is no account. */
+  /** Smallest units. 0 without an account. */
   balanceOf(owner: Address): Promise<bigint>;
 }
 
@@ -93,7 +93,7 @@ export async function fundedSigner(chain: SolanaChain): Promise<KeyPairSigner> {
   return signer;
 }
 
-/** One transaction, executed at once whatever the chain does with those of others. Returns its signature. */
+/** Executes one transaction at once, whatever `onSubmit` is. Returns its signature. */
 async function runInstructions(
   chain: SolanaChain,
   feePayer: KeyPairSigner,

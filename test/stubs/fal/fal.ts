@@ -1,9 +1,9 @@
 /**
- * A stand-in for fal, all of its hosts in one: the queue (submit, status, result, cancel), the storage (uploads whole and
- * in parts, files) and the published keys. Built from its OpenAPI description of the queue
- * (fal.ai/docs/api-reference/inference-api/openapi/queue.json), the pages of its documentation on the queue, webhooks,
- * data retention and errors, and its own client (fal-ai/fal-js, libs/client/src/{queue,storage,response}.ts), with which
- * the tests exercise it first. `faults` makes the next calls of a stage misbehave.
+ * Stand-in for all hosts of fal: the queue (submit, status, result, cancel), the storage (uploads whole and in parts,
+ * files) and the published keys. Built from the OpenAPI description of its queue
+ * (fal.ai/docs/api-reference/inference-api/openapi/queue.json), its documentation on the queue, webhooks, data
+ * retention and errors, and its own client (fal-ai/fal-js, libs/client/src/{queue,storage,response}.ts), with which
+ * tests use it first. `faults` sets faults of the next calls by stage.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ import { errorsOf, STUB_MODELS } from './rules.ts';
 import { createStubStorage, type StubStorage } from './storage.ts';
 import { newSigningKey, type SigningKey, signedCall, toJwk } from './webhooks.ts';
 
-/** One step of an order: what its next question is answered with. */
+/** One step of an order: the answer to its next status request. */
 export interface OrderStep {
   status: string;
   logs?: string[];
@@ -31,7 +31,7 @@ export interface StubOrder {
   webhook: string | undefined;
   cancelled: boolean;
   steps: OrderStep[];
-  /** Instead of the output that the model would have. */
+  /** Replaces the model's output. */
   result: { status: number; body: unknown } | undefined;
 }
 
@@ -40,22 +40,22 @@ export interface FalStub {
   apiKey: string;
   orders: StubOrder[];
   faults: { [Stage in FalStage]?: FalFault[] };
-  /** The steps of the next orders before they are complete; default none. */
+  /** Steps of the next orders before completion. Default: none. */
   steps: OrderStep[];
-  /** What the next orders end with; default an output of the model. */
+  /** Result of the next orders. Default: an output of the model. */
   result: StubOrder['result'];
-  /** The bytes of the outputs; default small and whole ones. */
+  /** Bytes of the outputs. Default: small and whole ones. */
   output: Buffer | undefined;
   outputType: string | undefined;
-  /** The account's credit is used up. */
+  /** Refuses orders because the account has no credit. */
   locked: boolean;
   signingKeys: SigningKey[];
-  /** How often the keys were asked for. */
+  /** Requests for the published keys. */
   keyRequests: number;
   storage: StubStorage;
-  /** Credentials of the calls by path. */
+  /** Calls with their credentials. */
   calls: { method: string; path: string; authorization: string | undefined }[];
-  /** The call that the end of this order makes. */
+  /** The webhook call at the end of this order. */
   callOf(order: StubOrder, change?: { timestamp?: number; key?: SigningKey }): Callback;
   close(): Promise<void>;
 }

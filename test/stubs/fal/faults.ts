@@ -1,19 +1,19 @@
-/** Faults of fal, or of what stands before it (FAULT-2, FAULT-3). */
+/** Faults of fal or of a gateway before it (FAULT-2, FAULT-3). */
 import type { ServerResponse } from 'node:http';
 
-/** Where a fault strikes; `keys` are the published ones. */
+/** Stage of a fault. `keys` are the published keys. */
 export type FalStage = 'submit' | 'status' | 'result' | 'cancel' | 'output' | 'initiate' | 'put' | 'complete' | 'keys';
 
 export type FalFault =
-  /** The connection ends without a word; at `submit` the order is accepted first. */
+  /** Closes the connection. At `submit` the order is accepted first. */
   | { kind: 'destroy' }
-  /** Never answered; at `submit` the order is accepted first. */
+  /** Never responds. At `submit` the order is accepted first. */
   | { kind: 'hang' }
-  /** The connection ends without a word, and nothing was accepted. */
+  /** Closes the connection without accepting anything. */
   | { kind: 'reset' }
-  /** Head and half of the body, then the connection ends. */
+  /** Sends headers and half of the body, then closes the connection. */
   | { kind: 'cut'; body: string }
-  /** The body in small pieces with a pause after each; without `bytes` it never ends. */
+  /** Sends the body in pieces with a pause after each. Without `bytes` it never ends. */
   | { kind: 'pieces'; bytes?: Buffer; pieces: number; everyMs: number }
   | { kind: 'reply'; status: number; headers?: Record<string, string>; body?: unknown };
 

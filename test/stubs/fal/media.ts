@@ -1,7 +1,6 @@
 /**
- * Models of the stub whose results are waited for: pictures, transcripts, speech, voices. Their fields are those of the
- * service's own client, which the compiler checks; unlike the service the stub refuses a field that a model does not have,
- * so that a wrong name does not stay unseen.
+ * Models of the stub with immediate results: pictures, transcripts, speech, voices. The compiler checks their fields
+ * against the service's own client. Unlike the service, the stub refuses unknown fields, so that wrong names show.
  */
 import type { EndpointTypeMap } from '@fal-ai/client/endpoints';
 import { greyPng } from '../../engines/media/pictureFiles.ts';
@@ -15,7 +14,7 @@ export interface MediaRule {
   known: readonly string[];
   oneOf?: Readonly<Record<string, readonly unknown[]>>;
   numbers?: readonly string[];
-  /** Tells what its safety checker found. */
+  /** Reports the findings of its safety checker. */
   judges?: true;
 }
 
@@ -163,7 +162,7 @@ export const CHUNKS = [
   { text: ' Americans.', timestamp: [1.5, null] },
 ];
 
-/** Undefined: none of these models. Pictures of prompts with the word "bare" are judged. */
+/** Undefined for other models. The safety checker finds prompts with the word "bare". */
 export function mediaResult({ requestId, model, input, baseUrl }: MadeOrder): object | undefined {
   const found = MEDIA_MODELS[model];
   const at = (name: string, type: string) => ({

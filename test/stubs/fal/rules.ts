@@ -1,8 +1,8 @@
 /**
- * What the models of the stub take and how they refuse it. Sources: the endpoint types of fal's own client
- * (fal-ai/fal-js, libs/client/src/types/endpoints.ts) for the fields, the pages "Model Errors" and "Request Error Types"
- * of its documentation for the bodies of errors. As there, an input is checked by the model, not by the queue: a wrong
- * order is accepted, and its result is the error.
+ * Inputs and refusals of the stub's models. Sources: the endpoint types of fal's own client (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts) for fields, and the pages "Model Errors" and "Request Error Types" of its
+ * documentation for error bodies. The model checks an input, not the queue: a wrong order is accepted, and its result
+ * is the error.
  */
 import { MEDIA_MODELS, type MediaOutput } from './media.ts';
 
@@ -18,9 +18,9 @@ export interface FieldError {
 interface Rule {
   output: 'audio' | 'video' | MediaOutput;
   required: readonly string[];
-  /** All of its fields, where any other is refused. */
+  /** All fields of a model that refuses others. */
   known?: readonly string[];
-  /** Fields of a closed set. */
+  /** Allowed values of fields. */
   oneOf?: Readonly<Record<string, readonly unknown[]>>;
   numbers?: readonly string[];
 }
@@ -53,7 +53,7 @@ export const STUB_MODELS: Readonly<Record<string, Rule>> = {
   ...MEDIA_MODELS,
 };
 
-/** Prompts with this word are refused by the content checker. */
+/** The content checker refuses prompts with this word. */
 const FORBIDDEN_WORD = 'forbidden';
 
 export function errorsOf(model: string, input: Record<string, unknown>): FieldError[] {

@@ -1,10 +1,10 @@
-/** The storage of the stub: uploads that are opened, put whole or in parts, and read again by their address. */
+/** Storage of the stub: uploads are opened, sent whole or in parts, and read by URL. */
 import type { IncomingMessage } from 'node:http';
 
 interface StoredFile {
   name: string;
   contentType: string;
-  /** What the upload was opened with. */
+  /** The lifecycle header of the opening request. */
   lifecycle: string | undefined;
   parts: number;
   bytes: Buffer;
@@ -20,7 +20,7 @@ interface StorageCall {
 
 export interface StubStorage {
   files: StoredFile[];
-  /** Where uploads are to be put; default the stub itself. */
+  /** Host of uploads. Default: the stub itself. */
   uploadUrl: string | undefined;
   answer(call: StorageCall): { status: number; body: unknown };
 }
@@ -40,7 +40,7 @@ export function createStubStorage(): StubStorage {
       if (path.startsWith('/storage/upload/initiate')) return open(call);
       const [, where, id = '', rest] = path.split('/');
       if (where === 'stored') return read(storage, id);
-      // The address carries its own permission, which must come back as it was.
+      // The URL is signed, so its query must return unchanged.
       if (call.url.search !== SIGNED_QUERY) return { status: 403, body: { detail: 'SignatureDoesNotMatch' } };
       const upload = uploads.get(id);
       if (!upload) return { status: 404, body: { detail: 'no such upload' } };

@@ -1,5 +1,5 @@
 /**
- * The calls of fal at the end of an order: what they say and how they are signed. Sources: the page "Webhooks" of fal's
+ * Webhook calls of fal at the end of an order, with their signature. Sources: the page "Webhooks" of fal's
  * documentation (body, headers, signed message, JWKS) and the type `WebHookResponse` of its own client.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
@@ -15,7 +15,7 @@ export function newSigningKey(id: string): SigningKey {
   return { id, ...generateKeyPairSync('ed25519') };
 }
 
-/** As `/.well-known/jwks.json` has it. */
+/** The key in the form of `/.well-known/jwks.json`. */
 export function toJwk({ id, publicKey }: SigningKey): object {
   const { x } = publicKey.export({ format: 'jwk' });
   return { kty: 'OKP', crv: 'Ed25519', kid: id, alg: 'EdDSA', use: 'sig', x };
@@ -23,7 +23,7 @@ export function toJwk({ id, publicKey }: SigningKey): object {
 
 export interface WebhookContent {
   requestId: string;
-  /** Unix seconds; default now. */
+  /** Unix seconds. Default: now. */
   timestamp?: number;
   body: unknown;
 }

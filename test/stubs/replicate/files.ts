@@ -1,4 +1,4 @@
-/** The files of the service: files.create, files.list, files.get, files.delete of its OpenAPI description. */
+/** Files of the service: files.create, files.list, files.get, files.delete of its OpenAPI description. */
 import type { IncomingMessage } from 'node:http';
 
 export interface StubFile {

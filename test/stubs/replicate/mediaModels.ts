@@ -1,4 +1,4 @@
-/** The input schemas of models whose results are waited for. Source: as in models.ts. */
+/** Input schemas of models with immediate results. Source: as in models.ts. */
 
 export interface Property {
   type: 'string' | 'integer' | 'number' | 'boolean' | 'uri' | 'uris';

@@ -1,6 +1,6 @@
 /**
- * The input schemas of a few hosted models, as the service publishes them per version (replicate.com/<owner>/<name>/versions/
- * <version>/api); those of wan-2.5, kling-v2.1 and seedance-1-pro by services that resell them.
+ * Input schemas of a few hosted models, as published per version (replicate.com/<owner>/<name>/versions/<version>/api).
+ * Those of wan-2.5, kling-v2.1 and seedance-1-pro come from resellers.
  */
 import { MEDIA_MODELS, type Property, type Schema } from './mediaModels.ts';
 
@@ -103,7 +103,7 @@ export const MODELS: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** A model that anybody may have pushed: it takes the fields of our public API and says nothing of their types. */
+/** A user's model: it has the fields of our public API without types. */
 export const OWN_MODEL = 'acme/anything';
 export const OWN_VERSION = '5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa';
 

@@ -1,8 +1,8 @@
 /**
- * A stand-in for Replicate's HTTP API, built from its OpenAPI description (api.replicate.com/openapi.json: predictions,
+ * Stand-in for Replicate's HTTP API, built from its OpenAPI description (api.replicate.com/openapi.json: predictions,
  * models.predictions.create, files, webhooks.default.secret.get, the headers Prefer and Cancel-After), its pages "Rate
- * limits", "Verify webhooks" and "Set deadlines for predictions", and the error bodies quoted in the threads of
- * replicate/replicate-javascript. The tests exercise it with the service's own SDK first, so that it is not a mirror of our
+ * limits", "Verify webhooks" and "Set deadlines for predictions", and error bodies quoted in threads of
+ * replicate/replicate-javascript. Tests first use it with the service's own SDK, so that it does not mirror our
  * adapter.
  */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
@@ -12,14 +12,14 @@ import { createStubFiles, type StubFile } from './files.ts';
 import { type InvalidField, invalidInputs, MODELS, OWN_MODEL, OWN_VERSION } from './models.ts';
 import { WEBHOOK_SECRET } from './webhooks.ts';
 
-/** What a prediction looks like at one moment; members that are left out are as at its beginning. */
+/** State of a prediction at one moment. Missing members keep their initial values. */
 export interface Moment {
   status: string;
   output?: unknown;
   error?: string;
   logs?: string;
   data_removed?: boolean;
-  /** Null: `predict()` has not been called. Left out: by the status. */
+  /** Null before `predict()` is called. Undefined derives it from the status. */
   started_at?: string | null;
 }
 
@@ -35,30 +35,30 @@ interface StubPrediction extends Moment {
 }
 
 export type StubFault =
-  /** The connection ends after the request was taken in. */
+  /** Closes the connection after it has read the request. */
   | { kind: 'lost' }
-  /** Never answered. */
+  /** Never responds. */
   | { kind: 'hang' }
   | { kind: 'reply'; status: number; headers?: Record<string, string>; body: unknown };
 
 export interface ReplicateStub {
   baseUrl: string;
-  /** Where outputs are, like replicate.delivery a host of its own. */
+  /** Host of outputs, separate like replicate.delivery. */
   deliveryUrl: string;
   apiKey: string;
   predictions: StubPrediction[];
   files: StubFile[];
-  /** Moments of the next prediction: the first answers its creation, each question the following one; the last stays. */
+  /** Moments of the next prediction: one for its creation, one per status request. The last stays. */
   moments: Moment[];
-  /** One for each of the next requests whose method and path begin so. */
+  /** Faults of the next requests whose method and path start with `at`, one each. */
   faults: { at: string; fault: StubFault }[];
-  /** What is at each path of the delivery host. */
+  /** Outputs by path of the delivery host. */
   outputs: Map<string, { contentType: string; body: Buffer; announcedBytes?: number; cut?: boolean }>;
   /** Method and path of every request. */
   requests: string[];
-  /** Authorization headers that the delivery host was sent. */
+  /** Authorization headers that the delivery host received. */
   deliveryCredentials: (string | undefined)[];
-  /** Requests that are throttled from now on, by how many. */
+  /** Number of the next requests to throttle. */
   throttled: number;
   insufficientCredit: boolean;
   webhookSecret: string;
@@ -139,7 +139,7 @@ async function route(stub: Context, request: IncomingMessage, response: ServerRe
   if (fault?.kind === 'lost') response.destroy();
 }
 
-/** Takes an answer that nobody will hear. */
+/** Discards a response. */
 function unheard(): ServerResponse {
   return { writeHead: () => ({ end: () => undefined }) } as unknown as ServerResponse;
 }
@@ -258,14 +258,14 @@ function record(
   return prediction;
 }
 
-/** Sync mode: the reply waits for the end, at most as long as was asked. */
+/** Sync mode: the response waits for the end, at most as long as requested. */
 async function finishInTime(stub: Context, made: StubPrediction, prefer: string): Promise<void> {
   if (!/^wait(=([1-9]|[1-5]\d|60))?$/.test(prefer)) return;
   await sleep(5);
   for (const moment of stub.scripts.get(made.id)?.splice(0) ?? []) Object.assign(made, moment);
 }
 
-/** `1h30m45s`, or seconds; NaN when it is neither. */
+/** Parses `1h30m45s` or seconds. NaN for anything else. */
 function secondsOf(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   const text = String(header);
@@ -276,7 +276,6 @@ function secondsOf(header: string | string[] | undefined): number | undefined {
   return Number(hours ?? 0) * 3_600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
 }
 
-/** The prediction object of the service. */
 const NOT_STARTED = new Set(['starting', 'aborted']);
 
 function shown(stub: Context, prediction: StubPrediction): Record<string, unknown> {
@@ -313,7 +312,7 @@ function reply(
 ): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const type = typeof body === 'string' ? 'text/html' : 'application/json';
-  // A body is not allowed with 204.
+  // 204 allows no body.
   response.writeHead(status, { 'content-type': type, ...headers }).end(status === 204 ? undefined : text);
 }
 

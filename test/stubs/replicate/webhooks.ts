@@ -1,4 +1,4 @@
-/** Calls as the service signs them: "Verify webhooks" in its documentation. */
+/** Signs webhook calls like the service: "Verify webhooks" in its documentation. */
 import { createHmac } from 'node:crypto';
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the account').toString('base64')}`;
