@@ -1,4 +1,4 @@
-/** Bad input of the voice changer: the documented answer, nothing charged, nothing left behind, nobody else slowed down. */
+/** Bad input of the voice changer is refused as documented, without charges, traces or delay of other clients. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -81,7 +81,6 @@ beforeEach(async () => {
   transfersBefore = await farebox.transfers();
 });
 
-/** What every single case is held to. */
 afterEach(async () => {
   await expectUntouched(farebox, transfersBefore);
   expect(canaryHits, 'hits of the canaries').toBe(0);
@@ -92,7 +91,7 @@ function expectRefused(send: () => Promise<Reply>, expected: Refusal): Promise<v
 }
 
 function table(cases: BadRequest[]): void {
-  it.each(cases)('$name → $status', async ({ path, call, status, body }) => {
+  it.each(cases)('refuses $name with $status', async ({ path, call, status, body }) => {
     const { api } = farebox.account;
     await expectRefused(() => api.post(path ?? '/audio/voice-changer/queue', call), { status, body });
   });
@@ -125,20 +124,20 @@ describe('a file', () => {
     ['that stops a parser', () => asfLoop()],
     ['that is longer than the model takes', () => toneWav(601), { status: 422, body: { error: expect.any(String) } }],
   ];
-  it.each(files)('%s is refused', async (_name, make, expected = invalid) => {
+  it.each(files)('is refused: a file %s', async (_name, make, expected = invalid) => {
     const source = await make();
     const send = () => queueFile(farebox.account.api, { model: LOCAL, source });
     await expectRefused(send, expected as typeof invalid);
   });
 
-  it('in a format that this model does not accept is refused, whatever it is called', async () => {
+  it('is refused in a format that the model does not accept, whatever its name', async () => {
     const source = new File([new Uint8Array(await madeByFfmpeg(sine, 'ogg'))], 'a.wav', {
       type: 'audio/wav',
     });
     await expectRefused(() => queueFile(farebox.account.api, { model: MODEL, source }), invalid);
   });
 
-  it('over 25 MB is refused, and one of 25 MB is not too large', async () => {
+  it('is refused over 25 MB, and not too large at 25 MB', async () => {
     const tooLarge = { code: 'PAYLOAD_TOO_LARGE', error: 'File exceeds the maximum allowed size of 25 MB.' };
     const send = (sizeBytes: number) => () =>
       queueFile(farebox.account.api, { model: LOCAL, source: Buffer.alloc(sizeBytes) });
@@ -148,14 +147,14 @@ describe('a file', () => {
   });
 });
 
-/** CVE-2026-31808: a header object of size zero, over which a parser goes round for ever. */
+/** CVE-2026-31808: a header object of size zero sends a parser into an endless loop. */
 function asfLoop(): Buffer {
   const head = Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex');
   return Buffer.concat([head, Buffer.alloc(39)]);
 }
 
-describe('a length that a file tells of itself', () => {
-  it('is not believed: what is billed was decoded', async () => {
+describe('a length claimed by a file', () => {
+  it('is ignored in favour of the decoded length', async () => {
     const { api } = farebox.account;
     const lying = toneWav(61);
     lying.writeUInt32LE(8_000 * 2, 40);
@@ -178,14 +177,14 @@ describe('a length that a file tells of itself', () => {
 describe('a URL', () => {
   const fixed = { error: 'The audio_url could not be fetched.' };
 
-  it('that leads inside, in any spelling, gets one and the same answer, and no packet is sent', async () => {
+  it('gets one answer and no packet if it leads to an internal address in any spelling', async () => {
     const onEachPort = (host: string) => ports().map((port) => `http://${host}:${port}/`);
     const urls = [
       ...[...LOOPBACK_HOSTS, ...INTERNAL_HOSTS].map((host) => `http://${host}/`),
       ...['127.0.0.1', '[::1]', 'localhost', '2130706433', '0'].flatMap(onEachPort),
       ...LOOPBACK_URLS.map((url) => url.replace('{port}', '80')),
     ];
-    // Each of them against the guard itself in guardedFetch.test.ts.
+    // guardedFetch.test.ts runs all of them against the guard itself.
     const answers = await answersTo(urls.filter((_, index) => index % longRun(3, 1) === 0));
     for (const { url, status } of answers) expect({ url, status }).toEqual({ url, status: 400 });
     const fetched = answers.filter(({ body }) => body.error !== 'Invalid request parameters');
@@ -193,11 +192,11 @@ describe('a URL', () => {
     for (const { url, body } of fetched) expect({ url, body }).toEqual({ url, body: fixed });
   });
 
-  it('of another scheme, or that is none, is refused', async () => {
+  it('is refused with another scheme, or if it is not a URL', async () => {
     for (const { url, status } of await answersTo(OTHER_SCHEMES)) expect({ url, status }).toEqual({ url, status: 400 });
   });
 
-  it('that redirects inside, for ever, or nowhere gets the same answer', async () => {
+  it('gets the same answer if it redirects to an internal address, endlessly or to nothing', async () => {
     const redirects = [301, 302, 303, 307, 308].flatMap((status) =>
       ports().map((port) => `http://${fileHost}/redirect?status=${status}&to=http://127.0.0.1:${port}/`),
     );
@@ -209,7 +208,7 @@ describe('a URL', () => {
     }
   });
 
-  it('whose body is over 25 MB is refused as such, announced or not', async () => {
+  it('is refused as too large if its body is over 25 MB, announced or not', async () => {
     for (const { status } of await answersTo([`http://${fileHost}/huge`, `http://${fileHost}/endless`])) {
       expect(status).toBe(413);
     }
@@ -219,7 +218,7 @@ describe('a URL', () => {
     return canaries.map(portOf);
   }
 
-  /** A few at a time, as a scanner would. */
+  /** Sends twelve at a time, like a scanner. */
   async function answersTo(urls: string[]) {
     const answers: { url: string; status: number; body: Record<string, unknown> }[] = [];
     const waiting = [...urls];
@@ -243,7 +242,7 @@ describe('a job', () => {
     return queueId;
   }
 
-  it('of somebody else is as unknown as one that never was', async () => {
+  it('is unknown to another account', async () => {
     const queueId = await finished();
     const { api } = farebox.other;
     const foreign = { status: 400, body: { error: 'Request ID is invalid.' } };
@@ -254,7 +253,7 @@ describe('a job', () => {
     await completeForGood(farebox.account.api, { model: MODEL, queueId });
   });
 
-  it('is only shown under its own model, and its media is gone once it is gone', async () => {
+  it('is shown under its own model only, and its media are gone after deletion', async () => {
     const queueId = await finished();
     const { api } = farebox.account;
     for (const model of ['other-voice', LOCAL]) {
@@ -270,7 +269,7 @@ describe('a job', () => {
 });
 
 describe('an order that cannot be paid', () => {
-  it('is refused, and leaves nothing', async () => {
+  it('is refused and leaves nothing', async () => {
     const poor = await createAccount(farebox.pool, { id: randomUUID(), name: 'poor' });
     const { secret } = await createKey(farebox.pool, { accountId: poor.id, keyType: 'INFERENCE' });
     const order = { model: MODEL, source: toneWav(1) };
@@ -283,8 +282,8 @@ describe('an order that cannot be paid', () => {
   });
 });
 
-describe('meanwhile', () => {
-  it('another client is served, and the event loop never stands still', async () => {
+describe('other clients during bad input', () => {
+  it('are served, and the event loop never stalls', async () => {
     const bystander = startBystander(farebox);
     await readStall();
     const storm = [...BODIES, ...FORMS, ...FIELDS];
@@ -299,7 +298,7 @@ describe('meanwhile', () => {
     expect(stall.longestMs, 'event-loop stall in ms').toBeLessThan(MAX_TURN_MS);
   });
 
-  it('the processes live, caught every error, and the books agree', async () => {
+  it('leave live processes without uncaught errors, and a sound ledger', async () => {
     expect((await fetch(`${farebox.origin}/healthz`)).status).toBe(200);
     const metrics = await (await fetch(`${farebox.origin}/metrics`)).text();
     expect(metrics).toMatch(/^farebox_uncaught_errors_total(\{[^}]*\})? 0$/m);
@@ -308,7 +307,7 @@ describe('meanwhile', () => {
   });
 });
 
-/** Canaries where a request of a scanner would arrive: on the ports that are open to users' URLs, where that is possible. */
+/** Opens canaries on the ports that user URLs may name, where possible. */
 async function openCanaries(): Promise<Server[]> {
   const opened: Server[] = [];
   for (const [host, port] of [
@@ -323,7 +322,7 @@ async function openCanaries(): Promise<Server[]> {
     });
     await listen(server, { host, port }).then(
       () => opened.push(server),
-      // Taken, or not ours to take: the others are there.
+      // A port that is taken or forbidden is skipped.
       () => undefined,
     );
   }

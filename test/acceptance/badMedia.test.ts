@@ -1,6 +1,6 @@
 /**
- * Bad pictures, bad recordings and bad requests through a running API with the models of this machine: the documented
- * answer, nothing charged, nothing left behind, and a process that goes on as if nothing had been.
+ * Sends bad pictures, recordings and requests to a running API with local models. Each gets the documented answer,
+ * charges nothing and leaves nothing behind, and the process continues undisturbed.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -24,9 +24,9 @@ import { expectRefused } from './refusals.ts';
 import { createStallMeter } from './untouched.ts';
 
 /**
- * What a process that has answered one request of each kind may have grown by when all are over: some 60 MB by which V8 lets
- * its spaces grow before it collects them (infra/steadyHeap.ts), and what malloc keeps of a body. All bodies together have
- * half a gigabyte: who kept a fifth of them would be beyond.
+ * Maximum growth of a warm process over all requests: about 60 MB by which V8 grows its spaces before a collection
+ * (infra/steadyHeap.ts), and what malloc keeps of a body. All bodies together have half a gigabyte, so a leak of a
+ * fifth exceeds this.
  */
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024;
 const folder = testFolder();
@@ -91,7 +91,7 @@ function configuration(): object {
   };
 }
 
-/** One good request of each kind: children are there, the day's allocation has come. */
+/** Sends one good request of each kind, which starts the child processes and grants the daily allocation. */
 async function warmUp(): Promise<void> {
   const { api } = farebox.account;
   const good = [...sendersOf('json'), ...sendersOf('form')].map(({ path, send }) => ({
@@ -104,7 +104,7 @@ async function warmUp(): Promise<void> {
   good.push({ path: '/audio/speech', call: { json: { model: SPEAKER, input: 'The fare is paid.' } } });
   for (const { path, call } of good) {
     const reply = await api.post(path, call);
-    // A plain square has no subject that could be cut out of it.
+    // A plain square has no subject to cut out.
     const expected = path === CUTOUT ? [200, 400] : [200];
     expect(expected, `${path} ${reply.body.error}`).toContain(reply.status);
   }
@@ -126,28 +126,28 @@ async function openHolds(): Promise<number> {
   return (await farebox.pool.query('select from holds')).rowCount ?? 0;
 }
 
-/** From the kernel, of the process that answers. */
+/** Resident memory of the API process, from the kernel. */
 function residentBytes(): number {
   const status = readFileSync(`/proc/${farebox.api.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }
 
 function table(cases: BadRequest[]): void {
-  it.each(cases)('$name → $status', async ({ path = '', call, status, body }) => {
+  it.each(cases)('refuses $name with $status', async ({ path = '', call, status, body }) => {
     await expectRefused(readStall, () => farebox.account.api.post(path, call), { status, body });
   });
 }
 
-describe('a picture out of bounds', () => table(BOUNDS));
-describe('a text that is no picture', () => table(BASE64));
+describe('pictures out of bounds', () => table(BOUNDS));
+describe('text in place of a picture', () => table(BASE64));
 describe('a field', () => table(FIELDS));
 describe('a form', () => table(FORMS));
-describe('words to be spoken', () => table(SPEECHES));
+describe('texts to speak', () => table(SPEECHES));
 describe('a form with a recording', () => table(RECORDING_FORMS));
 
 describe('an address', () => {
   const cases = addresses('http://files', () => 'http://inside/');
-  it.each(cases)('$name → $status', async ({ path = '', call, status, body }) => {
+  it.each(cases)('refuses $name with $status', async ({ path = '', call, status, body }) => {
     const json = JSON.parse(
       JSON.stringify(call.json).replaceAll('http://files', originOf(files)).replaceAll('http://inside/', inside()),
     );
@@ -155,7 +155,7 @@ describe('an address', () => {
   });
 });
 
-describe('a picture that is none, or not one that is taken', async () => {
+describe('invalid and unsupported pictures', async () => {
   const images = await badImages();
   const bad = images.filter(({ look, decodes }) => look !== undefined || !decodes);
   const senders = [...sendersOf('json'), ...sendersOf('form')];
@@ -165,25 +165,25 @@ describe('a picture that is none, or not one that is taken', async () => {
     return chosen.flatMap((sender) => (sender ? [{ ...image, ...sender }] : []));
   });
 
-  it('are one hundred and twenty at least', () => {
+  it('number at least one hundred and twenty', () => {
     expect(new Set(cases.map(({ name }) => name)).size).toBeGreaterThanOrEqual(120);
   });
 
-  it.each(cases)('$name over $title → 400', async ({ file, path, send, field, spelling }) => {
-    // Nothing at all in JSON is a field that is wrong.
+  it.each(cases)('get 400: $name over $title', async ({ file, path, send, field, spelling }) => {
+    // An empty picture in JSON is an invalid field.
     const words = file.length === 0 && spelling === 'json' ? /^Invalid request/ : sentenceAbout(field);
     const body = { error: expect.stringMatching(words) };
     await expectRefused(readStall, () => farebox.account.api.post(path, send(file)), { status: 400, body });
   });
 });
 
-/** What is wrong is told of the field, or of the one picture that there is. */
+/** The message names the field, or the only picture. */
 function sentenceAbout(field: string): RegExp {
   const name = field.replace(/[[\].]/g, '\\$&');
   return new RegExp(`^(${name}|The image) (is|has|could) .+\\.$`);
 }
 
-describe('a recording that is none, or not one that is taken', () => {
+describe('invalid and unsupported recordings', () => {
   const sounds = badSounds(folder, inside);
   const routes = [
     { path: TRANSCRIPTIONS, model: TRANSCRIBER },
@@ -197,7 +197,7 @@ describe('a recording that is none, or not one that is taken', () => {
         ...route,
       })),
   );
-  it.each(cases)('$name over $path → 400', async ({ sound, path, model }) => {
+  it.each(cases)('get 400: $name over $path', async ({ sound, path, model }) => {
     const { bytes, name = 'file.mp3', type } = sound();
     const file = { name: 'file', filename: name, value: bytes, ...(type === undefined ? {} : { type }) };
     const call = multipart([{ name: 'model', value: model }, file]);
@@ -205,7 +205,7 @@ describe('a recording that is none, or not one that is taken', () => {
     await expectRefused(readStall, () => farebox.account.api.post(path, call), { status: 400, body });
   });
 
-  it('six hours of silence at 8 kbps → 422', async () => {
+  it('get 422 for six hours of silence at 8 kbps', async () => {
     const file = { name: 'file', filename: 'a.mp3', value: sixHours(folder) };
     for (const { path, model } of routes) {
       const call = multipart([{ name: 'model', value: model }, file]);
@@ -215,7 +215,7 @@ describe('a recording that is none, or not one that is taken', () => {
   });
 });
 
-it('all of the bodies, eight at a time, are answered as one by one, and the event loop goes on', async () => {
+it('answers all bodies, eight at a time, as one by one, without stalling the event loop', async () => {
   const bodies = [...BOUNDS, ...BASE64, ...FORMS, ...SPEECHES, ...RECORDING_FORMS];
   let stallMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && stallMs > MAX_TURN_MS; attempt += 1) {
@@ -234,8 +234,8 @@ it('all of the bodies, eight at a time, are answered as one by one, and the even
   expect(stallMs, 'event-loop stall in ms').toBeLessThan(MAX_TURN_MS);
 });
 
-describe('after all of them', () => {
-  it('nothing is charged, held or left behind, and nobody inside was asked', async () => {
+describe('the deployment afterwards', () => {
+  it('has no charge, hold or file left, and sent no internal request', async () => {
     expect(await books()).toEqual(before);
     await expect.poll(openHolds).toBe(0);
     await expect.poll(() => farebox.temporaryFiles()).toEqual([]);
@@ -244,12 +244,12 @@ describe('after all of them', () => {
     expect(await checkLedger(farebox.pool)).toEqual([]);
   });
 
-  it('the process is the same, caught every error, and has its memory back', async () => {
+  it('runs the same process without uncaught errors, with its memory released', async () => {
     expect((await fetch(`${farebox.origin}/healthz`)).status).toBe(200);
     expect(() => process.kill(farebox.api.pid, 0)).not.toThrow();
     const metrics = await (await fetch(`${farebox.origin}/metrics`)).text();
     expect(metrics).toMatch(/^farebox_uncaught_errors_total(\{[^}]*\})? 0$/m);
-    // Its collector goes by what it does: the quiet work of a process that nobody sends bad media to.
+    // The collector runs by activity, so this does the quiet work of an ordinary client.
     const growth = async () => {
       await farebox.account.api.get('/models');
       return residentBytes() - residentBefore;
@@ -258,13 +258,13 @@ describe('after all of them', () => {
   });
 });
 
-describe('an odd picture that is good', async () => {
+describe('valid pictures in rare encodings', async () => {
   const images = (await badImages()).filter(({ look, decodes }) => look === undefined && decodes);
   const senders = [...sendersOf('json'), ...sendersOf('form')].filter(({ path }) => path !== CUTOUT);
   const cases = images.flatMap((image) => senders.map((sender) => ({ ...image, ...sender })));
-  // A prime, so that no route is left out.
+  // The step is a prime, so that every route occurs.
   it.each(cases.filter((_, index) => index % longRun(37, 1) === 0))(
-    '$name over $title → 200',
+    'get 200: $name over $title',
     async ({ file, path, send }) => {
       const reply = await farebox.account.api.post(path, send(file));
       expect([reply.status, reply.body.error]).toEqual([200, undefined]);
@@ -272,7 +272,7 @@ describe('an odd picture that is good', async () => {
   );
 });
 
-it('other spellings of one picture are taken for it', async () => {
+it('accepts other spellings of a picture as the same picture', async () => {
   const { entries: already } = await books();
   const { png } = await originals();
   const zeros = Buffer.alloc((4 - (png.length % 3)) % 3);

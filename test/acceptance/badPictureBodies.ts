@@ -1,4 +1,4 @@
-/** Requests of the picture routes that are wrong though the picture may be good, each with its documented answer. */
+/** Invalid requests of the picture routes with a valid picture, each with its documented answer. */
 import { expect } from 'vitest';
 import { bitPng } from '../fixtures/badImages/parts.ts';
 import type { BadRequest } from './badRequests.ts';
@@ -11,7 +11,7 @@ export const UPSCALE = '/image/upscale';
 export const GENERATE = '/image/generate';
 const GENERATIONS = '/images/generations';
 const EDITS = '/images/edits';
-/** Of the simulator's test card, but for the two style references that it takes. */
+/** The simulator's test card with two style references. */
 export const STYLED_MODEL = 'styled-card';
 
 const PICTURE = bitPng(256, 256);
@@ -22,7 +22,7 @@ const PROMPT = 'rotate 90 degrees';
 const INVALID = { error: 'Invalid request parameters' };
 const WORDS = { error: expect.stringMatching(/\w+ \w+/) };
 
-/** The field is named in the documented tree: `images[2]`. */
+/** Documented details that name the field, such as `images[2]`. */
 function invalid(field: string): unknown {
   const path = field.split(/[[\].]+/).filter((step) => step !== '');
   const tree = path.reduceRight<object>((inner, step) => ({ [step]: inner }), {
@@ -31,7 +31,7 @@ function invalid(field: string): unknown {
   return { ...INVALID, details: tree };
 }
 
-/** A picture that is wrong is told with its place. */
+/** Answer about a bad picture. */
 function wrongPicture(words: string | RegExp): unknown {
   return { error: expect.stringMatching(words) };
 }
@@ -107,7 +107,7 @@ export const BASE64: BadRequest[] = [
 ];
 
 const LONG = 'x'.repeat(32_769);
-/** The order of the reading: what is wrong of the fields is told before a picture is looked at. */
+/** Invalid fields are reported before a picture is decoded. */
 export const FIELDS: BadRequest[] = [
   ...[multiEdit, edit].flatMap((order) => [
     order('no prompt', { prompt: undefined }, invalid('prompt')),
@@ -181,7 +181,7 @@ export const FIELDS: BadRequest[] = [
   generations('an unknown field', { strength: 1 }, INVALID),
 ];
 
-/** `reachable`: the origin of a server of the test's; `inside`: one that nobody may ask. */
+/** `reachable` is the origin of a test server. `inside` is an internal URL, which nobody may request. */
 export function addresses(reachable: string, inside: () => string): BadRequest[] {
   const to = () => encodeURI(inside());
   const urls: [string, string][] = [

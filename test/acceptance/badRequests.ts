@@ -1,4 +1,4 @@
-/** Requests that are wrong before anybody looks at a recording: bodies, fields, ids. Each with its documented answer. */
+/** Requests with invalid bodies, fields or ids, each with its documented answer. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { blobOf, type Call } from './client.ts';
@@ -6,11 +6,11 @@ import { toneWav } from './recordings.ts';
 
 export interface BadRequest {
   name: string;
-  /** The queue route by default. */
+  /** Default: the queue route. */
   path?: string;
   call: Call;
   status: number;
-  /** A part of the body that must be there. */
+  /** Required part of the body. */
   body: unknown;
 }
 
@@ -25,7 +25,7 @@ const INVALID_JSON = { error: 'Invalid JSON request' };
 const INVALID_ID = { error: 'Request ID is invalid.' };
 const TOO_COMPLEX = { error: expect.stringContaining('too complex') };
 
-/** The field is named in the documented tree. */
+/** Documented details that name the field. */
 function invalid(field: string): unknown {
   return { ...INVALID, details: { [field]: { _errors: [expect.any(String)] } } };
 }

@@ -1,4 +1,4 @@
-/** Requests of the routes of speech that are wrong though the recording may be good, each with its documented answer. */
+/** Invalid requests of the speech routes with a valid recording, each with its documented answer. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { JFK } from '../engines/media/recordings.ts';
@@ -10,7 +10,7 @@ export const VOICES = '/audio/voices';
 const SPEECH = '/audio/speech';
 export const TRANSCRIBER = 'local-transcribe';
 export const SPEAKER = 'local-speech-sync';
-/** Clones, by a service that is not there. */
+/** Voice cloning model of a service that is not reachable. */
 export const CLONER = 'tts-chatterbox-hd';
 
 const MEGABYTE = 1_048_576;

@@ -1,6 +1,4 @@
-/**
- * Content of clients leaves no trace: words that are sent in every place are found in nothing that is kept (PRIVACY-1).
- */
+/** Client content leaves no trace: words sent in every place are in nothing that is stored (PRIVACY-1). */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +15,7 @@ import { simulatedModels } from './models.ts';
 
 const CANARIES = 1_000;
 const AT_ONCE = 16;
-/** Of this run alone; digits and letters, as a password has them. */
+/** Unique to this run. Digits and letters, like a password. */
 const PREFIX = `canary${randomBytes(4).toString('hex')}x`;
 const CANARY = new RegExp(`${PREFIX}[0-9a-f]{16}`, 'g');
 const MAX_LOG_LENGTH = 4_000_000;
@@ -56,7 +54,7 @@ afterAll(async () => {
   site?.close();
 });
 
-/** An entry for each way: one that fails for good is no reason to leave the others alone. */
+/** One provider per behaviour, because one that always fails would stop the others. */
 function echoProviders(baseUrl: string): Record<string, object> {
   const entry = { kind: 'openai', baseUrl, allowPrivateNetwork: true };
   return Object.fromEntries(Object.keys(WAYS).map((way) => [`echo-${way}`, entry]));
@@ -90,7 +88,7 @@ async function sendAll(list: ReturnType<typeof senders>): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, sender));
 }
 
-/** As it is, and as stores and logs write bytes. */
+/** Plain and as stores and logs encode bytes. */
 const DISGUISES = [
   PREFIX,
   Buffer.from(PREFIX).toString('hex'),
@@ -101,7 +99,7 @@ const DISGUISES = [
   ),
 ];
 
-/** Where it was found, with what stands around it. */
+/** Places of the word with their context. */
 function leaksIn(place: string, text: string): string[] {
   const small = text.toLowerCase();
   return DISGUISES.flatMap((disguise) => {
@@ -110,8 +108,8 @@ function leaksIn(place: string, text: string): string[] {
   });
 }
 
-describe('a word that a client sends', () => {
-  it('went everywhere: to upstreams in every way, to sites, and through every kind of answer', () => {
+describe('a word of a client', () => {
+  it('reaches upstreams in every way, sites, and every kind of answer', () => {
     expect([...upstream.taken.keys()].sort()).toEqual(Object.keys(WAYS).sort());
     expect(upstream.heard.size).toBeGreaterThan(CANARIES / 5);
     expect(site.heard.size).toBeGreaterThan(CANARIES / 20);
@@ -120,7 +118,7 @@ describe('a word that a client sends', () => {
     expect([...statuses].filter(([name, each]) => name.endsWith(': taken') && !each.has(200))).toEqual([]);
   });
 
-  it('is in no log of any process, at the level that says most', () => {
+  it('is in no log of any process at the most verbose level', () => {
     for (const [name, process] of [
       ['api', farebox.api],
       ['worker', farebox.worker],

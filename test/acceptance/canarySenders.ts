@@ -1,4 +1,4 @@
-/** Every place of a request in which a client can put a word. */
+/** Requests with the word in every possible place. */
 import { randomUUID } from 'node:crypto';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
@@ -11,7 +11,7 @@ import { completeForGood, outcomeOf, queueFile, queueIdOf, queueJson } from './o
 import { toneWav } from './recordings.ts';
 import { CHAT, EMBEDDINGS, file, PARSER, picture, SCRAPE, withPart } from './textBadRequests.ts';
 
-/** Sends the word; answers the status. Where the name ends in `: taken`, it is one that is answered with 200. */
+/** Sends the word and returns the status. A name ending in `: taken` must get 200 once. */
 type Sender = [name: string, send: (word: string) => Promise<number>];
 
 interface World {
@@ -27,7 +27,7 @@ export function senders(world: World): Sender[] {
     ...documentSenders(world),
     ...pageSenders(world),
   ];
-  // Once in a turn of all others: a job takes its time.
+  // Job requests occur once per round, because a job takes time.
   return [...most, ...voiceSenders(world)];
 }
 

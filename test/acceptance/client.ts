@@ -1,11 +1,11 @@
-/** Speaks to the API as a stranger's program would: HTTP only. */
+/** API client like a foreign program: HTTP only. */
 import { readFileSync } from 'node:fs';
 
 export interface Reply {
   status: number;
   headers: Headers;
   bytes: Buffer;
-  /** The parsed body of a JSON answer; an empty object for any other. */
+  /** Parsed JSON body. Empty object for other types. */
   body: Record<string, unknown>;
 }
 
@@ -13,7 +13,7 @@ export interface Call {
   key?: string;
   json?: unknown;
   form?: Record<string, string | Blob>;
-  /** Sent as it is, with the given headers. */
+  /** Body sent as it is, with this type. */
   raw?: { bytes: Buffer<ArrayBuffer>; contentType?: string };
   headers?: Record<string, string>;
 }

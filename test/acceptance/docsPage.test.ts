@@ -1,4 +1,4 @@
-/** /docs as a reader sees it, in a real browser: a request is sent from the page, and nobody else is asked for anything. */
+/** The page /docs in a real browser: it sends a request and contacts no other host. */
 import { mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -47,7 +47,7 @@ async function open(): Promise<Seen> {
   return { page, requests, complaints };
 }
 
-it.skipIf(BROWSER === undefined)('a request is sent from the page, and no other host is asked', async () => {
+it.skipIf(BROWSER === undefined)('sends a request from the page and contacts no other host', async () => {
   const { page, requests, complaints } = await open();
   await page.screenshot({ path: path.join(PICTURES, 'docs.png') });
   await page.getByRole('button', { name: 'Authorize' }).first().click();

@@ -1,6 +1,6 @@
 /**
- * The documentation is true: every example works as it stands. What comes back is what the page says, by a foreign
- * validator and by a table of fields that was written by hand.
+ * Every documented example works unchanged. An independent validator and a handwritten table of fields check the
+ * answers.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -40,12 +40,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs an example as a reader would, and looks at the answer of its last command. */
+/** Runs an example like a reader and returns the answer of its last command. */
 async function run({ operation }: DescribedOperation): Promise<SeenAnswer> {
   const [{ source = '' } = {}] = operation['x-codeSamples'];
   const last = source.lastIndexOf('curl -sS');
   const told = path.join(folder, `${operation.operationId}.body`);
-  // Where an example names a file for the bytes, that is what they are told to.
+  // Replaces the output file of an example by our own.
   const command = source.slice(last).replace(/ \\\n {2}-o \S+$/, '');
   const script = `${source.slice(0, last)}${command} -o '${told}' -w '%{http_code} %{content_type}'; echo; cat '${told}'`;
   const { stdout } = await execute('/bin/sh', ['-c', script], {
@@ -70,7 +70,7 @@ function answerOf(operation: DescribedOperation): Promise<SeenAnswer> {
   return answer;
 }
 
-/** What an example answers that cannot succeed here: by its nature, without its setting, or without a way out to the web. */
+/** Statuses of examples that cannot succeed here: by their nature, without a setting, or without access to the web. */
 const ELSEWHERE: Record<string, number[]> = {
   retiredUsage: [410],
   retiredVideoTranscriptions: [410],
@@ -78,7 +78,7 @@ const ELSEWHERE: Record<string, number[]> = {
   scrapePage: [200, 500],
   cloneVoice: [503],
   callRpc: [503],
-  // No shell signs for a wallet.
+  // A shell cannot sign for a wallet.
   generateWeb3Key: [400],
   downloadVideo: [404],
   deleteDownload: [404],
@@ -87,12 +87,12 @@ const ELSEWHERE: Record<string, number[]> = {
   listWalletTransactions: [503],
 };
 
-describe('the example of', () => {
+describe('examples', () => {
   test.each(operations.map((each) => [each.operation.operationId, each] as const))(
-    '%s works as it stands, and is answered as described',
+    'work unchanged and are answered as described: %s',
     async (operationId, operation) => {
       let answer = await answerOf(operation);
-      // A job can be done before the wish to cancel it arrives: then a reader tries again, too.
+      // A job can end before its cancellation arrives, so this retries like a reader.
       for (let again = 0; operationId === 'cancelJob' && answer.status === 409 && again < 5; again += 1) {
         seen.delete(operationId);
         answer = await answerOf(operation);
@@ -105,20 +105,20 @@ describe('the example of', () => {
 });
 
 describe('the published fields', () => {
-  test.each(Object.keys(SPECIFIED_FIELDS))('%s', async (operationId) => {
+  test.each(Object.keys(SPECIFIED_FIELDS))('are in the answer of %s', async (operationId) => {
     const operation = operations.find((each) => each.operation.operationId === operationId);
     if (!operation) throw new Error(`no operation ${operationId}`);
     const { body } = await answerOf(operation);
     expect(faultsOfFields(SPECIFIED_FIELDS[operationId] ?? {}, JSON.parse(body))).toEqual([]);
   });
 
-  it('names every route that answers with JSON', () => {
+  it('cover every route with a JSON answer', () => {
     const named = new Set(Object.keys(SPECIFIED_FIELDS));
     const unnamed = operations.map(({ operation }) => operation.operationId).filter((id) => !named.has(id));
     expect(unnamed).toEqual([
       ...['scrapePage', 'searchWeb', 'callRpc'],
       ...['editImages', 'editImage', 'removeBackground', 'upscaleImage'],
-      // Nobody pays here: what they answer is held to their schemas where somebody does.
+      // Nobody pays here. Tests with payments check these answers against their schemas.
       ...['topUp', 'showWalletBalance', 'listWalletTransactions'],
       ...['retrieveVoiceChange', 'retrieveAudio', 'speak', 'cloneVoice', 'retrieveVideo'],
       ...['downloadVideo', 'deleteDownload', 'watchJob', 'generateWeb3Key'],

@@ -1,4 +1,4 @@
-/** A site whose pages say back the words of their addresses. */
+/** Site whose pages repeat the words of their URLs. */
 import { createServer, type Server } from 'node:http';
 import { toneWav } from './recordings.ts';
 

@@ -1,12 +1,12 @@
-/** A text service that says back what it was told, in every place where a service can: its answers, its errors, its pages. */
+/** Text service that repeats its input in every place: answers, errors and pages. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface EchoUpstream {
   baseUrl: string;
-  /** How often each way of answering was taken, by the name of the model that asks for it. */
+  /** Number of uses of each behaviour, by the name of the model that selects it. */
   taken: Map<string, number>;
-  /** What was found in requests by the pattern. */
+  /** Matches of the pattern in requests. */
   heard: Set<string>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ const error = (status: number, code?: string) => (said: Said) => {
   json(response, status, { error: told, detail: words });
 };
 
-/** What the last part of a model's name asks for. */
+/** Behaviours by the last part of a model's name. */
 export const WAYS: Record<string, (said: Said) => void> = {
   ok: (said) => (said.streamed ? stream(said, () => said.response.end('data: [DONE]\n\n')) : whole(said)),
   cut: (said) => (said.streamed ? stream(said, () => said.response.destroy()) : said.response.destroy()),

@@ -1,6 +1,6 @@
 /**
- * What a facilitator says credits nobody: for every way to lie, a wallet presents a payment that the facilitator says is
- * settled and is not; for every muddle, one that is settled although it says otherwise, or nothing.
+ * Claims of a facilitator credit nobody. Each lie reports an unsettled payment as settled. Each muddle settles a
+ * payment and denies it or says nothing.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -27,12 +27,12 @@ interface Case {
   answer: Promise<Response>;
 }
 
-/** One that hangs is waited for, for 40 s. */
+/** Hanging takes 40 s, so it runs in long mode only. */
 const isLong = process.env.FAREBOX_TEST_LONG === '1';
 const REORG = 'success, and the block is gone a moment later';
 const FIVE_USD = 5_000_000_000n;
 
-/** A wallet with seven dollars presents a payment of five. */
+/** Presents a payment of five dollars from a wallet with seven. */
 async function present(fault: Fault): Promise<Case> {
   const payer = await world.newPayer(7);
   world.facilitator.behaveTo(payer.wallet.address, fault);
@@ -45,7 +45,7 @@ async function standOf({ payer }: Case): Promise<TopUp> {
   return (await world.topUpOf(payer)) ?? { state: 'nowhere', settlements: 0, credited: 0n };
 }
 
-/** Waits until every payment is in one of `states`; throws naming those that are not. */
+/** Waits until every payment is in one of `states`. Throws with the others. */
 async function untilAll(cases: readonly Case[], states: readonly string[], limitMs: number): Promise<void> {
   const all = () => Promise.all(cases.map(async (each) => ({ fault: each.fault, state: (await standOf(each)).state })));
   const waits = async () => (await all()).filter(({ state }) => !states.includes(state));
@@ -56,19 +56,19 @@ async function untilAll(cases: readonly Case[], states: readonly string[], limit
   );
 }
 
-test('a payment that was settled is credited once, whatever the facilitator says of it', async () => {
+test('credits a settled payment once, whatever the facilitator says', async () => {
   const cases = await presentAll(MUDDLES);
   await untilAll(cases, ['credited'], 60_000);
   for (const each of cases) {
     expect(await standOf(each), each.fault).toMatchObject({ credited: FIVE_USD, settlements: 1 });
     expect(await world.chain.balanceOf(each.payer.wallet.address), each.fault).toBe(2_000_000n);
-    // Told at once, or that it is not known yet or was refused for now: never that something else was credited.
+    // The answer is the credit, a pending state or a refusal, never another credit.
     expect([200, 402, 409, 504], each.fault).toContain((await each.answer).status);
   }
   expect(await checkLedger(world.deployment.pool)).toEqual([]);
 });
 
-test('a payment that was not settled credits nobody, whatever the facilitator says of it', async () => {
+test('credits no unsettled payment, whatever the facilitator says', async () => {
   const { [REORG]: _, ...lies } = LIES;
   const { hangs, ...silences } = SILENCES;
   const before = await credits();
@@ -76,17 +76,17 @@ test('a payment that was not settled credits nobody, whatever the facilitator sa
   await untilAll(cases, ['sent', 'unknown', 'refused'], 60_000);
   cases.push(await present(REORG));
   await until('it was handed in', async () => (await standOf(cases.at(-1) as Case)).settlements === 1, 30_000);
-  // Several looks at the chain, by each of them.
+  // Time for several lookups on the chain per payment.
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   for (const each of cases) {
     expect(world.facilitator.settledFor, each.fault).toContain(each.payer.wallet.address.toLowerCase());
     expect(await standOf(each), each.fault).toMatchObject({ credited: 0n });
     expect(await world.chain.balanceOf(each.payer.wallet.address), each.fault).toBe(7_000_000n);
   }
-  // The time of the payments is over: they can never come any more.
+  // The payments have expired and cannot be settled any more.
   await world.chain.setTime((await world.chain.now()) + 1_000n);
   await world.chain.mine(2);
-  // Each is looked for once more, a minute later.
+  // Each is looked up again a minute later.
   await untilAll(cases, ['failed'], 240_000);
   for (const { fault, answer } of cases) expect((await answer).status, fault).not.toBe(200);
   expect(await credits()).toEqual(before);

@@ -1,4 +1,4 @@
-/** What a hostile or unlucky file server can answer, by path. */
+/** Answers of a hostile or failing file server, by path. */
 import type { createServer } from 'node:http';
 
 const MEGABYTE = 1_048_576;

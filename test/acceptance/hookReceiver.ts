@@ -1,4 +1,4 @@
-/** A client's side of webhooks: takes what comes, checks it as a client would, and answers as its path says. */
+/** Webhook receiver of a client: records and verifies messages, and answers by path. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -6,11 +6,11 @@ import { Webhook } from 'standardwebhooks';
 
 export interface Received {
   path: string;
-  /** Of the header. */
+  /** Value of the header `webhook-id`. */
   id: string;
   headers: Record<string, string>;
   body: string;
-  /** Unix ms of its arrival. */
+  /** Arrival in Unix ms. */
   at: number;
 }
 
@@ -30,7 +30,7 @@ export interface HookReceiver {
 
 type Answer = (response: ServerResponse, before: number) => void;
 
-/** By the first part of the path; `before` is how many came there already. */
+/** Answers by the first part of the path. `before` is the number of earlier messages there. */
 const ANSWERS: Record<string, Answer> = {
   ok: (response) => response.writeHead(204).end(),
   flaky: (response, before) => response.writeHead(before === 0 ? 500 : 200).end('{"thanks":true}'),
@@ -65,15 +65,15 @@ export async function openReceiver(): Promise<HookReceiver> {
   };
 }
 
-/** As the public library of the convention reads it; throws for a signature that is not this secret's. */
+/** Verifies with the public library of the convention. Throws unless the signature is made with this secret. */
 export function read(secret: string, { body, headers }: Received): Message {
   return new Webhook(secret).verify(body, headers) as Message;
 }
 
-/** The tolerance of the convention, in both directions. */
+/** Tolerance of the convention in both directions. */
 const TOLERANCE_MS = 300_000;
 
-/** The same for a message of long ago: what it has to be is what it was on its arrival. */
+/** Like `read` for an old message, which must have been valid on arrival. */
 export function readOld(secret: string, { id, body, headers, at }: Received): Message {
   const signedAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
   if (Math.abs(at - signedAt.getTime()) > TOLERANCE_MS) throw new Error(`${id} was too old when it came`);

@@ -1,4 +1,4 @@
-/** A deployment whose jobs tell a receiver of ours, and the steps of a client that looks after its webhooks. */
+/** Deployment with webhooks to a test receiver, and the steps of a client that manages them. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { simulatedModels } from './models.ts';
 import { queueFile, queueIdOf } from './orders.ts';
 import { toneWav } from './recordings.ts';
 
-/** In some URLs: it must not be found anywhere but at its receiver. */
+/** Token in some URLs. It must occur only at the receiver. */
 export const TOKEN = 'secret-in-the-hook';
 export const short = toneWav(1);
 
@@ -40,14 +40,14 @@ export interface ShownDelivery {
 export interface HookWorld {
   farebox: Deployment;
   receiver: HookReceiver;
-  /** Arms the points of all processes. */
+  /** File that arms failpoints of all processes. */
   pointFile: string;
-  /** The queue_id. */
+  /** Returns the queue_id. */
   order(order: HookOrder): Promise<string>;
-  /** What came to this path, as soon as it is so many. */
+  /** Messages at this path, once there are `count`. */
   arrivals(hook: string, count: number, timeoutMs?: number): Promise<Received[]>;
   deliveries(queueId: string): Promise<ShownDelivery[]>;
-  /** The first delivery of a job, as soon as so many attempts are recorded. */
+  /** First delivery of a job, once `count` attempts are recorded. */
   attempted(queueId: string, count: number, timeoutMs?: number): Promise<ShownDelivery>;
   resend(queueId: string, deliveryId: string): Promise<Reply>;
   secretBy(method: 'GET' | 'POST', route: string): Promise<string>;

@@ -1,4 +1,4 @@
-/** What a client that cannot be called has: events, answers that wait, and a limit of its own for a job. */
+/** Alternatives to webhooks: events, waiting responses, and a time limit per job. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openEvents } from '../api/jobs/jobsWorld.ts';
@@ -53,7 +53,7 @@ async function transfersOf(queueId: string): Promise<Record<string, number>> {
 }
 
 describe('the events of a job', () => {
-  it('come from any process, in the order in which a job goes through its life', async () => {
+  it("come from any process in the order of the job's states", async () => {
     const queueId = queueIdOf(await order('slow-voice'));
     const secret = farebox.account.inferenceKey;
     const origins = [farebox.origin, second.baseUrl.replace('/api/v1', '')];
@@ -74,7 +74,7 @@ describe('the events of a job', () => {
     await complete(farebox.account.api, { model: 'slow-voice', queueId });
   });
 
-  it('tell of a failed job what was charged and that the same came back', async () => {
+  it('show the charge of a failed job and an equal refund', async () => {
     const queueId = queueIdOf(await order('failing-voice'));
     const stream = await openEvents(farebox.origin, { queueId, secret: farebox.account.inferenceKey });
     await stream.ended;
@@ -88,7 +88,7 @@ describe('the events of a job', () => {
 });
 
 describe('Prefer: wait', () => {
-  it('on an order answers as documented, when the output is there', async () => {
+  it('answers an order as documented once the output exists', async () => {
     const reply = await order('slow-voice', { prefer: 'wait=30' });
     expect(Object.keys(reply.body).sort()).toEqual(['duration_seconds', 'model', 'queue_id', 'status']);
     expect(reply.headers.get('preference-applied')).toBe('wait=30');
@@ -98,12 +98,12 @@ describe('Prefer: wait', () => {
     await complete(farebox.account.api, job);
   });
 
-  it('on an order says that it failed, and the order is no error for that', async () => {
+  it('reports a failed job on an order without making the order an error', async () => {
     const reply = await order('failing-voice', { prefer: 'wait=30' });
     expect([reply.status, reply.headers.get('x-service-job-state')]).toEqual([200, 'failed']);
   });
 
-  it('answers when its time is over, and without it at once', async () => {
+  it('answers when the wait is over, and at once without it', async () => {
     const [waited, waitedMs] = await timed(order('endless-voice', { prefer: 'wait=2' }));
     expect(waitedMs).toBeGreaterThan(1_900);
     expect(waited.headers.get('x-service-job-state')).toMatch(/accepted|submitted/);
@@ -117,7 +117,7 @@ describe('Prefer: wait', () => {
     await farebox.account.api.post(`/jobs/${job.queueId}/cancel`);
   });
 
-  it('on retrieve brings the media, or the verdict, in the one answer', async () => {
+  it('returns the media or the error in one answer of retrieve', async () => {
     const job = { model: 'slow-voice', queueId: queueIdOf(await order('slow-voice')) };
     const media = await retrieveWaiting(job, 'wait=30');
     expect([media.status, media.headers.get('content-type')]).toEqual([200, 'audio/wav']);
@@ -136,7 +136,7 @@ describe('Prefer: wait', () => {
 });
 
 describe('Cancel-After', () => {
-  it('cancels a job that takes longer, and refunds it once', async () => {
+  it('cancels a longer job and refunds it once', async () => {
     const before = await farebox.moneyOf(farebox.account);
     const queueId = queueIdOf(await order('endless-voice', { 'cancel-after': '5s' }));
     expect(await farebox.moneyOf(farebox.account)).toBeLessThan(before);
@@ -149,7 +149,7 @@ describe('Cancel-After', () => {
     expect(await transfersOf(queueId)).toEqual({ charge: 1, refund: 1 });
   });
 
-  it('leaves a job alone that is done in time', async () => {
+  it('does not affect a job that ends in time', async () => {
     const reply = await order('quick-voice', { 'cancel-after': '10', prefer: 'wait=20' });
     expect(reply.headers.get('x-service-job-state')).toBe('stored');
     const queueId = queueIdOf(reply);
@@ -159,7 +159,7 @@ describe('Cancel-After', () => {
     await complete(farebox.account.api, { model: 'quick-voice', queueId });
   });
 
-  it.each(['4s', '25h', 'soon', '5m, 6m'])('%j is refused by name, and nothing is charged', async (header) => {
+  it.each(['4s', '25h', 'soon', '5m, 6m'])('is refused by name as %j, and nothing is charged', async (header) => {
     const objects = await farebox.objects();
     const before = [await farebox.moneyOf(farebox.account), await farebox.transfers()];
     const reply = await order('quick-voice', { 'cancel-after': header });

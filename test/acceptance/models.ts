@@ -1,6 +1,6 @@
-/** Models of the acceptance tests, as an operator would write them into the configuration file. */
+/** Models of the acceptance tests, as an operator configures them. */
 
-/** Simulated voice changers by what their service does; each is priced 0.05 a minute, up to ten minutes. */
+/** Simulated voice changers by the behaviour of their service. Each costs 0.05 per minute, up to two minutes. */
 export function simulatedModels(behaviours: Record<string, object>): { provider: object; models: object[] } {
   const names = Object.keys(behaviours);
   return {

@@ -1,9 +1,9 @@
-/** Forms as no client library writes them: fields twice, without a name or a type, in any order. */
+/** Builds unusual forms: repeated fields, fields without a name or type, in any order. */
 import type { Call } from './client.ts';
 
 export interface Part {
   name?: string;
-  /** A file where there is one. */
+  /** Set for files. */
   filename?: string;
   type?: string;
   value: string | Buffer;
@@ -12,9 +12,9 @@ export interface Part {
 const BOUNDARY = 'farebox-test-boundary';
 
 export interface Spelling {
-  /** Of the request; the usual one names the boundary. */
+  /** Content type of the request. Default: with the boundary. */
   contentType?: string;
-  /** Left out: the form is never closed. */
+  /** Closing text. Undefined leaves the form open. */
   end?: string;
 }
 

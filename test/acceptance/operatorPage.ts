@@ -1,4 +1,4 @@
-/** The Temporal UI as an operator sees it, in a real browser. */
+/** Opens the Temporal UI in a real browser. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
@@ -8,7 +8,7 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'],
 ];
 
-/** Undefined: this machine has none, and the test is skipped. */
+/** Undefined without a browser, which skips the test. */
 export function installedBrowser(): string | undefined {
   return BROWSERS.find((file) => existsSync(file));
 }
@@ -19,11 +19,11 @@ export function openBrowser(executablePath: string): Promise<Browser> {
 
 export interface Visit {
   url: string;
-  /** Columns of the list by namespace, as the gear below the list sets them. */
+  /** Columns of the workflow list by namespace, as set in its settings menu. */
   columns: Record<string, string[]>;
 }
 
-/** A page of the UI; nothing outside this machine is asked for. */
+/** Opens a page of the UI. Requests to other machines are blocked. */
 export async function openPage(browser: Browser, { url, columns }: Visit): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1_680, height: 900 } });
   page.setDefaultTimeout(30_000);

@@ -1,4 +1,4 @@
-/** What an operator sees of a failed job in the Temporal UI, in a real browser, without opening a payload. */
+/** The Temporal UI shows a failed job to an operator, in a real browser, without opening a payload. */
 import { mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -60,7 +60,7 @@ async function open(url: string): Promise<Page> {
   return await openPage(browser, { url, columns: { [uiUrl.split('/').at(-2) ?? '']: COLUMNS } });
 }
 
-it.skipIf(BROWSER === undefined)("a job's page tells account, model, price, state and refund", async () => {
+it.skipIf(BROWSER === undefined)("shows account, model, price, state and refund on a job's page", async () => {
   const page = await open(`${uiUrl}/${queueId}`);
   await page.getByText('User Metadata').click();
   for (const line of [
@@ -79,7 +79,7 @@ it.skipIf(BROWSER === undefined)("a job's page tells account, model, price, stat
   await page.screenshot({ path: path.join(PICTURES, 'search-attributes.png') });
 });
 
-it.skipIf(BROWSER === undefined)('the list tells the same in its columns, and can be filtered by it', async () => {
+it.skipIf(BROWSER === undefined)('shows the same in columns of the list, which can be filtered', async () => {
   const query = `${state}="failed-refunded" and ${costUsd}>0.01`;
   const page = await open(`${uiUrl}?query=${encodeURIComponent(query)}`);
   const row = page.locator('tr', { hasText: queueId });
@@ -89,13 +89,13 @@ it.skipIf(BROWSER === undefined)('the list tells the same in its columns, and ca
   await page.screenshot({ path: path.join(PICTURES, 'list.png') });
 });
 
-/** Texts of users are shown in frames of their own, in which what does not fit is cut. */
+/** Expects a text to be visible as a whole. The UI shows user texts in frames that cut off the rest. */
 async function expectUncut(page: Page, text: string): Promise<void> {
   const look = async () => {
     const seen = await Promise.all(page.frames().map((frame) => isInSight(frame, text)));
     return seen.includes(true) ? true : undefined;
   };
-  // The UI draws the frames anew when it has fresher news; then the next look finds them.
+  // The UI redraws the frames on updates, so this looks again.
   await eventually(() => look().catch(() => undefined));
 }
 

@@ -1,4 +1,4 @@
-/** The steps of a client that has a voice changed. */
+/** Client steps of a voice changer job. */
 import { type ApiClient, blobOf, type Call, type Reply } from './client.ts';
 import { eventually } from './deployment.ts';
 
@@ -21,7 +21,7 @@ export function queueJson(api: ApiClient, json: object, call?: Call): Promise<Re
   return api.post(`${ROUTES}/queue`, { ...call, json });
 }
 
-/** The queue_id of an accepted order; throws with the whole answer when it was refused. */
+/** Returns the queue_id of an accepted order. Throws with the whole answer if it was refused. */
 export function queueIdOf(reply: Reply): string {
   const { queue_id: queueId } = reply.body;
   if (reply.status === 200 && typeof queueId === 'string') return queueId;
@@ -49,7 +49,7 @@ export function complete(api: ApiClient, { model, queueId }: Job): Promise<Reply
   return api.post(`${ROUTES}/complete`, { json: { model, queue_id: queueId } });
 }
 
-/** `success: false` means: not yet, ask again. */
+/** Repeats while the answer is `success: false`, which means not yet. */
 export async function completeForGood(api: ApiClient, job: Job): Promise<void> {
   await eventually(async () => ((await complete(api, job)).body.success === true ? true : undefined));
 }
@@ -58,7 +58,7 @@ export function isProcessing(reply: Reply): boolean {
   return reply.status === 200 && reply.body.status === 'PROCESSING';
 }
 
-/** The first answer of retrieve that is not PROCESSING. */
+/** First answer of retrieve other than PROCESSING. */
 export function outcomeOf(api: ApiClient, job: Job, timeoutMs?: number): Promise<Reply> {
   return eventually(async () => {
     const reply = await retrieve(api, job);

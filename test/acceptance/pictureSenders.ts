@@ -1,4 +1,4 @@
-/** Each picture route as one that is handed a picture, in each spelling that it takes, with the models of this machine. */
+/** Requests with a picture for each picture route and each encoding, with local models. */
 import type { BadImage } from '../fixtures/badImages/badImage.ts';
 import { CUTOUT, EDIT, GENERATE, MULTI_EDIT, STYLED_MODEL, UPSCALE } from './badPictureBodies.ts';
 import type { Call } from './client.ts';
@@ -8,11 +8,11 @@ export interface PictureSender {
   title: string;
   spelling: 'json' | 'form';
   path: string;
-  /** Of the request, as refusals name it. */
+  /** Field of the picture, as refusals name it. */
   field: string;
-  /** Whether its bounds are those of edits, which take 65,536 pixels at least. */
+  /** Whether the minimum of edits applies: 65,536 pixels. */
   hasLeast: boolean;
-  /** Whether the model unpacks the picture. */
+  /** Whether the model decodes the picture. */
   decodes: boolean;
   send(file: Buffer): Call;
 }
@@ -21,7 +21,7 @@ const PROMPT = 'rotate 90 degrees';
 const base64 = (file: Buffer) => file.toString('base64');
 const dataUrl = (file: Buffer) => `data:image/png;base64,${base64(file)}`;
 
-/** Spellings of one picture that are all taken for it. */
+/** Accepted spellings of one picture. */
 export function spellings(picture: Buffer): [name: string, call: Call][] {
   const text = base64(picture);
   const edit = (image: string): Call => ({ json: { model: 'local-edit', prompt: PROMPT, image } });
@@ -86,7 +86,7 @@ export function sendersOf(spelling: 'json' | 'form'): PictureSender[] {
   return senders.map((sender) => ({ ...sender, spelling, title: `${sender.path}, ${spelling}` }));
 }
 
-/** Whether this route has to refuse it. */
+/** Whether this route must refuse the image. */
 export function takesPicture({ hasLeast, decodes }: PictureSender, { name, look }: BadImage): boolean {
   if (look === undefined) return decodes;
   return hasLeast || name !== 'a pixel too few';

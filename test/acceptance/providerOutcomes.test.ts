@@ -1,6 +1,6 @@
 /**
- * Outcomes of a provider (FAULT-1): the client reads the documented answer, the ledger has the exact price or nothing,
- * the order was accepted once at most, and nothing is left in the store. All rows run at once.
+ * Outcomes of a provider (FAULT-1): the client gets the documented answer, the ledger has the exact price or nothing,
+ * the order was accepted at most once, and the bucket is empty. All rows run at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,15 +25,15 @@ import { REPLICATE_ROWS } from './outcomes/replicateRows.ts';
 import { always, type Ending, type OutcomeRow, type RowService } from './outcomes/row.ts';
 import { POLL_LONGEST_MS } from './outcomes/timing.ts';
 
-/** Called about once more when they are over. */
+/** Rows whose ended jobs get another webhook call. */
 const OVER = ['takes the order', 'ends with a failure of its model', 'works for ever'];
 
 const ROWS = [...FAL_SUBMISSIONS, ...FAL_QUESTIONS, ...FAL_OUTPUTS, ...REPLICATE_ROWS, ...ELEVENLABS_ROWS]
-  // Every second of those that are not seldom; all of them with `--long`.
+  // Every second row that is not seldom. Long mode runs all.
   .filter(({ seldom, when }, index) => longRun(0, 1) === 1 || OVER.includes(when) || (!seldom && index % 2 === 0))
   .map((row, index) => ({ ...row, name: `outcome-${index}` }));
 
-/** Ordered by single tests, beside the table. */
+/** Orders of single tests, outside the table. */
 const WORKING: OrderStep = { status: 'IN_PROGRESS' };
 const working = (count: number): FalPlan => ({
   does(stub) {
@@ -46,7 +46,7 @@ const FURTHER = [
   { ...fal('fails after a new price', STORED, working(1_000)), name: 'repriced-failed' },
 ];
 
-/** The first that is looked at waits for the slowest of all. */
+/** The first row awaits the slowest of all. */
 const ROW_LIMIT_MS = 120_000;
 
 let world: OutcomeWorld;
@@ -72,13 +72,13 @@ afterAll(async () => {
   await Promise.all([...services.values()].map((service) => service.close()));
 });
 
-/** The API is asked by so many clients at a time. */
+/** Number of concurrent API clients. */
 const CLIENTS = 4;
 
 interface Seen {
   job: Job;
   state: JobState;
-  /** What the client read, asking twice. */
+  /** Answers of two retrieve requests. */
   answers: Reply[];
   booked: { charge: bigint; refund: bigint };
 }
@@ -115,9 +115,9 @@ function expectAnswer({ status, headers, body, bytes }: Reply, end: Ending): voi
   expect(got).toEqual({ status: 200, contentType: end.contentType, sha256: sha256(end.bytes) });
 }
 
-describe('an order at a service that', () => {
+describe('an order at a service', () => {
   it.each(ROWS)(
-    '$when ($service, $kind) ends as documented',
+    'ends as documented: a service that $when ($service, $kind)',
     async ({ name, kind, end, accepted, mostAsked }: OutcomeRow & { name: string }) => {
       const { state, answers, booked } = await seenOf(name);
       expect(state).toBe(end.state);
@@ -131,21 +131,21 @@ describe('an order at a service that', () => {
   );
 });
 
-describe('when all of them are over', () => {
+describe('the state after all orders', () => {
   const stored = ROWS.filter(({ end }) => end.state === 'stored');
 
-  it('the client has paid for what was stored and for nothing else', async () => {
+  it('has a charge for each stored output and no other', async () => {
     const spent = stored.reduce((sum, { kind }) => sum + PRICES[kind], 0n);
     expect(await world.farebox.moneyOf(world.farebox.account)).toBe(moneyBefore - spent);
     expect(await checkLedger(world.farebox.pool)).toEqual([]);
   });
 
-  it('the store has one object for each output and none for any other job', async () => {
+  it('has one object for each output and none for other jobs', async () => {
     const outputs = await Promise.all(stored.map(async ({ name }) => (await seenOf(name)).job.queueId));
     await eventuallyHolds(outputs.sort());
   });
 
-  it('no medium, no file and no open workflow is left once the client is done', async () => {
+  it('has no medium, file or open workflow after the client completed its jobs', async () => {
     const inTurn = inTurns(CLIENTS);
     await Promise.all(
       stored.map(async ({ name }) => {
@@ -161,7 +161,7 @@ describe('when all of them are over', () => {
   });
 });
 
-/** A removal follows the state of its job by a moment. */
+/** Objects are removed shortly after the state of their job changes. */
 async function eventuallyHolds(queueIds: string[]): Promise<void> {
   const held = async () => (await world.farebox.objects()).map((key) => queueIdOf(key)).sort();
   const wanted = JSON.stringify(queueIds);
@@ -186,7 +186,7 @@ async function orderAt(stub: FalStub): Promise<StubOrder> {
   return await eventually(async () => stub.orders[0]);
 }
 
-/** A call to the address that the service was given with its order. */
+/** Calls the webhook URL that the service got with its order. */
 async function call(order: StubOrder, { headers, body }: Callback): Promise<number> {
   const { pathname } = new URL(order.webhook ?? '');
   const url = `${world.farebox.origin}${pathname}`;
@@ -198,7 +198,7 @@ async function call(order: StubOrder, { headers, body }: Callback): Promise<numb
 const STALE_SECONDS = 3_600;
 const TOO_LARGE = Buffer.alloc(1024 * 1024 + 1, 0x20);
 
-/** What is called, and what the caller hears. */
+/** Webhook calls with their response status. */
 const CALLS: [string, number, (stub: FalStub, order: StubOrder) => Callback][] = [
   ['a genuine call', 200, (stub, order) => stub.callOf(order)],
   ['a call signed by somebody else', 404, (stub, order) => stub.callOf(order, { key: newSigningKey('x') })],
@@ -216,13 +216,13 @@ const CALLS: [string, number, (stub: FalStub, order: StubOrder) => Callback][] =
   ['a call that is too large', 413, (stub, order) => ({ ...stub.callOf(order), body: TOO_LARGE })],
 ];
 
-describe('when a service calls about a job that is over', () => {
-  it.each(OVER)('that it %s, no call of any kind changes anything', async (when) => {
+describe('webhook calls for an ended job', () => {
+  it.each(OVER)('change nothing: a service that %s', async (when) => {
     const name = nameOf(when);
     const { job, answers, booked, state } = await seenOf(name);
     const stub = falOf(name);
     const order = await orderAt(stub);
-    // What was not done in time is done by now.
+    // Makes a late job complete.
     order.steps = [];
     const asked = stub.calls.filter(({ path }) => path.includes('/requests/')).length;
     for (const [what, status, made] of CALLS) {
@@ -237,8 +237,8 @@ describe('when a service calls about a job that is over', () => {
   });
 });
 
-describe('when a service calls about a job that runs', () => {
-  it('the job ends once, as the service says when it is asked, however often it calls', async () => {
+describe('webhook calls for a running job', () => {
+  it('end the job once with its polled result, however many there are', async () => {
     const job = await world.order({ id: 'calling', kind: 'audio' }, 'calm rain, far away');
     const stub = falOf('calling');
     const order = await orderAt(stub);
@@ -257,8 +257,8 @@ describe('when a service calls about a job that runs', () => {
   });
 });
 
-describe('when a price changes while a job runs', () => {
-  it('the charge and the refund are those of the price at which it was ordered', async () => {
+describe('a price change while a job runs', () => {
+  it('leaves charge and refund at the price of the order', async () => {
     const names = ['repriced-done', 'repriced-failed'] as const;
     const jobs = await Promise.all(
       names.map((name) => world.order({ id: name, kind: 'audio' }, 'calm rain, far away')),

@@ -1,4 +1,4 @@
-/** Recordings for the acceptance tests: made here, of any length, in any container. */
+/** Makes recordings of any length and container for the acceptance tests. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { services } from '../harness/services.ts';
 
 const RATE = 8_000;
 
-/** A tone of 220 Hz at telephone rate, which is small however long it is. */
+/** Tone of 220 Hz at telephone rate, which is small at any length. */
 export function toneWav(seconds: number): Buffer {
   return toneOf(seconds, { sampleRate: RATE, hz: 220, peak: 8_000 });
 }
 
-/** What ffmpeg makes with these arguments, as bytes; `extension` decides the container. */
+/** Output of ffmpeg with these arguments. `extension` selects the container. */
 export async function madeByFfmpeg(args: string[], extension: string): Promise<Buffer> {
   const file = path.join(services().folder, `${randomUUID()}.${extension}`);
   await promisify(execFile)(services().ffmpegPath, ['-v', 'error', ...args, '-y', file], { timeout: 60_000 });

@@ -1,4 +1,4 @@
-/** Cancelled work that its provider had been asked for: refunded within the budget of the day, and not beyond it. */
+/** Cancelled jobs that were submitted are refunded within the daily budget only. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { type Deployment, eventually, openDeployment } from './deployment.ts';
@@ -55,7 +55,7 @@ it('cancels within the budget, answers 409 beyond it, and lets the job go on wit
   expect(refused.body.error).toContain('goes on and its charge stands');
   expect([await stateOf(third), await spent()]).toEqual(['submitted', PRICE]);
 
-  // Beyond its own limit, too, a job goes on that is not refunded.
+  // A job without a refund continues beyond its own limit, too.
   const limited = await submitted('endless-voice', { 'cancel-after': '5s' });
   const events = async () => {
     const { events: all } = await farebox.temporal.workflow.getHandle(limited).fetchHistory();
@@ -66,7 +66,7 @@ it('cancels within the budget, answers 409 beyond it, and lets the job go on wit
   expect([await stateOf(limited), await spent()]).toEqual(['submitted', 2n * PRICE]);
 });
 
-it('cancels a job that no provider was asked for, whatever was refunded before', async () => {
+it('cancels a job that was not submitted, whatever was refunded before', async () => {
   const { api } = farebox.account;
   await submitted('narrow-voice');
   const before = await farebox.moneyOf(farebox.account);
@@ -76,7 +76,7 @@ it('cancels a job that no provider was asked for, whatever was refunded before',
   expect(await farebox.moneyOf(farebox.account)).toBe(before);
 });
 
-it('leaves another account its own budget', async () => {
+it('gives another account its own budget', async () => {
   const reply = await queueFile(farebox.other.api, { model: 'endless-voice', source: toneWav(1) });
   const queueId = queueIdOf(reply);
   await untilState(farebox.other.api, queueId, 'submitted');

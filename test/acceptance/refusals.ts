@@ -1,4 +1,4 @@
-/** One bad request after the other: the documented answer each time, and an event loop that goes on. */
+/** Sends a bad request and expects the documented answer and a responsive event loop. */
 import { expect } from 'vitest';
 import { MAX_TURN_MS } from '../harness/stall.ts';
 import type { Reply } from './client.ts';
@@ -8,11 +8,11 @@ const ATTEMPTS = 3;
 
 export interface Refusal {
   status: number;
-  /** A part of the body that must be there. */
+  /** Required part of the body. */
   body: unknown;
 }
 
-/** A pause of the collector comes once; what a request causes comes back each time it is sent. */
+/** Repeats after a stall: a garbage collection occurs once, a stall by the request each time. */
 export async function expectRefused(
   readStall: () => Promise<StallReport>,
   send: () => Promise<Reply>,

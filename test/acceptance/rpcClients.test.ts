@@ -1,4 +1,4 @@
-/** Clients of chains as they are published, in front of real nodes: they notice nothing of the service between. */
+/** Published chain clients work through the proxy as on a real node. */
 import {
   appendTransactionMessageInstruction,
   createDefaultRpcTransport,
@@ -70,7 +70,7 @@ function viem(batch = false) {
 }
 
 describe('viem', () => {
-  it('reads blocks, balances, code and the past', async () => {
+  it('reads blocks, balances, code and past blocks', async () => {
     const { reads } = viem();
     expect(await reads.getChainId()).toBe(evm.chainId);
     expect(await reads.getBlockNumber()).toBe(await evm.client.getBlockNumber());
@@ -100,7 +100,7 @@ describe('viem', () => {
     expect(balances[42]).toBe(7n);
   });
 
-  it('sends a transaction, which is mined once', async () => {
+  it('sends a transaction that is mined once', async () => {
     const { chain, transport, reads } = viem();
     const account = await evm.newWallet();
     const to = privateKeyToAccount(generatePrivateKey()).address;
@@ -108,7 +108,7 @@ describe('viem', () => {
       to,
       value: parseEther('0.25'),
     });
-    // The wait of viem sleeps through the only block when that comes while it looks.
+    // viem can miss the only block if it comes during its lookup.
     await evm.mined(hash);
     const receipt = await reads.waitForTransactionReceipt({ hash });
     expect(receipt.status).toBe('success');
@@ -128,7 +128,7 @@ describe('viem', () => {
 });
 
 describe('ethers', () => {
-  it('reads, sends its batches, and a transaction that is mined once', async () => {
+  it('reads, sends batches, and sends a transaction that is mined once', async () => {
     const request = new FetchRequest(url('base-sepolia'));
     request.setHeader('Authorization', bearer().Authorization);
     const provider = new JsonRpcProvider(request, evm.chainId, { staticNetwork: true, pollingInterval: 50 });
@@ -150,7 +150,7 @@ describe('ethers', () => {
 });
 
 describe('the Solana client', () => {
-  it('reads, and hands in a signed transfer that is executed once', async () => {
+  it('reads, and submits a signed transfer that is executed once', async () => {
     const transport = createDefaultRpcTransport({ url: url('solana-devnet'), headers: bearer() });
     const rpc = createSolanaRpcFromTransport(transport) as ReturnType<typeof createSolanaRpc>;
     const sender = await fundedSigner(solana);

@@ -1,9 +1,7 @@
 /**
- * Fields of the answer of each route, copied by hand from the published API (MODEL-1, MODEL-11, ACCOUNT-3 to
- * ACCOUNT-15). Nothing generates them, and nothing is generated from them.
- *
- * A type ends with `?` when the field may be missing, and with `|null` when it may be null. `[]` goes through a list,
- * `{}` through an object whose names are free.
+ * Response fields of each route, copied by hand from the published API (MODEL-1, MODEL-11, ACCOUNT-3 to ACCOUNT-15) and
+ * independent of generated files. A type ends with `?` for optional and `|null` for nullable fields. `[]` stands for
+ * list items, `{}` for members with free names.
  */
 
 import { AMOUNT, DELIVERY, JOB, under, WEBHOOK_SECRET } from './specifiedJobFields.ts';
@@ -364,7 +362,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
   retiredUsage: { error: 'string' },
 };
 
-/** What is missing or of another type, one line each. */
+/** Missing fields and fields of another type, one line each. */
 export function faultsOfFields(table: FieldTable, body: unknown): string[] {
   return Object.entries(table).flatMap(([place, type]) => {
     const [bare = ''] = type.split(/[?|]/);

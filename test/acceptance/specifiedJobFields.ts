@@ -1,4 +1,4 @@
-/** Tables of jobs and their webhooks, for specifiedFields.ts; additions to the published API (API-17). */
+/** Field tables of jobs and their webhooks, for specifiedFields.ts. They extend the published API (API-17). */
 
 export function under(place: string, table: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(table).map(([name, type]) => [`${place}.${name}`, type]));

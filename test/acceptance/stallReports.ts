@@ -1,4 +1,4 @@
-/** Asks an API process that was started with the stall probe how long its longest turn was, and how much it grew. */
+/** Reads the longest event loop turn and the memory growth of an API process with the stall probe. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { ROOT } from '../harness/spawn.ts';
 
 export interface StallReport {
   reports: number;
-  /** Of the event loop's thread on a core: what other processes take of the machine does not count. */
+  /** CPU time of the event loop's thread, without time of other processes. */
   longestMs: number;
   mostBytes: number;
   nowBytes: number;
@@ -14,13 +14,13 @@ export interface StallReport {
 
 const DEADLINE_MS = 60_000;
 
-/** For the environment of the process. Its heap is that of the compose file. */
+/** Environment of the process, with the heap size of the compose file. */
 export function probeVariables(file: string): Record<string, string> {
   const probe = path.join(ROOT, 'dist/test/harness/stallProbe.js');
   return { NODE_OPTIONS: `--import=${probe} --max-old-space-size=384`, STALL_FILE: file };
 }
 
-/** Since the last report. */
+/** Report since the last one. */
 export async function readStall(pid: number, file: string): Promise<StallReport> {
   const before = readReport(file)?.reports ?? 0;
   process.kill(pid, 'SIGUSR2');

@@ -1,4 +1,6 @@
-/** Bad input of the text routes: the documented answer, nothing called or charged, and everybody else is served meanwhile. */
+/**
+ * Bad input of the text routes gets the documented answer, without calls or charges, while other clients are served.
+ */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -33,7 +35,7 @@ import {
   withPart,
 } from './textBadRequests.ts';
 
-/** Nobody waits for ever beside a bad request; how long is no matter of a machine whose cores have other tests to run. */
+/** Limit of another client's request. Other tests share the machine's cores. */
 const PROBE_LIMIT_MS = 20_000;
 
 let farebox: Deployment;
@@ -90,7 +92,7 @@ beforeAll(async () => {
       fetch: { allowPrivateHosts: [`127.0.0.1:${site.port}`] },
     },
   });
-  // The first hold of a day brings the day's allocation.
+  // The first hold of a day grants the daily allocation.
   expect((await farebox.account.api.post(PARSER, { form: { file: new File(['text'], 'a') } })).status).toBe(200);
 });
 
@@ -121,7 +123,6 @@ beforeEach(async () => {
   before = await books();
 });
 
-/** What every single case is held to. */
 afterEach(async () => {
   expect(await books()).toEqual(before);
   await eventually(async () => ((await openHolds()) === 0 ? true : undefined));
@@ -129,7 +130,7 @@ afterEach(async () => {
   await expect.poll(() => farebox.temporaryFiles(), { message: 'files' }).toEqual([]);
 });
 
-/** Asks for the models as long as `work` takes: each probe is answered, the first one sent after the work began. */
+/** Requests models while `work` runs, first after it began. Each request must succeed. */
 async function beside<T>(work: Promise<T>): Promise<T> {
   let running = true;
   const ended = work.finally(() => {
@@ -155,17 +156,17 @@ async function expectRefused({ path = CHAT, call, status, body }: Omit<BadReques
 }
 
 function table(cases: BadRequest[]): void {
-  it.each(cases)('$name → $status', (request) => expectRefused(request));
+  it.each(cases)('refuses $name with $status', (request) => expectRefused(request));
 }
 
-describe('masses', () => table(MASSES));
+describe('excessive input', () => table(MASSES));
 describe('a message', () => table(MESSAGE_FIELDS));
 describe('a number', () => table(NUMBERS));
 describe('an embedding', () => table(EMBEDDING_FIELDS));
 describe('a picture', () => table(PICTURES));
 describe('a page', () => table(PAGES));
 
-it('half a character in a text is a text like any other', async () => {
+it('accepts half a character in a text like any other', async () => {
   const messages = [{ role: 'user', content: 'a \ud800 b' }];
   const reply = await send(CHAT, { json: { model: CHAT_MODEL, messages } });
   expect(reply.status).toBe(200);
@@ -177,7 +178,7 @@ it('half a character in a text is a text like any other', async () => {
 const LAUGHS = '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>';
 const CATALOGUE = '<</Type/Catalog/Pages 2 0 R>>';
 
-/** Locked with a password that nobody knows. */
+/** PDF locked with an unknown password. */
 function lockedPdf(): Buffer {
   const lock = `<</Filter/Standard/V 1/R 2/P -4/O<${'5a'.repeat(32)}>/U<${'a5'.repeat(32)}>>>`;
   const whole = pdf([CATALOGUE, '<</Type/Pages/Kids[]/Count 0>>', lock]).toString('latin1');
@@ -207,7 +208,7 @@ const DOCUMENTS: [string, () => Buffer, string, string?][] = [
 describe.each(DOCUMENTS)('%s', (_name, make, words, filename) => {
   const body = { error: expect.stringContaining(words) };
 
-  it('is refused as a file of a message and by the parser of documents', async () => {
+  it('is refused in a message and by the document parser', async () => {
     const bytes = make();
     await expectRefused(chat('', withPart(file(dataUrl(bytes, ''), filename)), body));
     const form = { file: new File([new Uint8Array(bytes)], filename ?? 'a', { type: typeOf(filename) }) };
@@ -217,31 +218,31 @@ describe.each(DOCUMENTS)('%s', (_name, make, words, filename) => {
 
 describe('a zip bomb', () => {
   const spaces = Buffer.alloc(101 * 1024 * 1024, ' ');
-  // On a busy machine the limit on time is reached before the one on size.
+  // On a busy machine the time limit applies before the size limit.
   const body = { error: expect.stringMatching(/too large|too complex/) };
 
-  it('of a text is refused as a file of a message', async () => {
+  it('is refused as a text in a message', async () => {
     const bytes = zip(officeParts('docx', spaces));
     await expectRefused(chat('', withPart(file(dataUrl(bytes, ''), 'a.docx')), body));
   });
 
-  it('of a workbook is refused by the parser of documents', async () => {
+  it('is refused as a workbook by the document parser', async () => {
     const relations = { name: 'xl/_rels/workbook.xml.rels', content: spaces };
     const form = { file: blobOf(zip(officeParts('xlsx', '<workbook/>', [relations]))) };
     await expectRefused({ path: PARSER, call: { form }, status: 400, body });
   });
 });
 
-/** The parser of documents has no name to go by but the claimed type. */
+/** The document parser sees the claimed type and no name. */
 function typeOf(filename = ''): string {
   return filename.endsWith('.html') ? 'text/html' : 'application/octet-stream';
 }
 
-describe('the parser of documents', () => {
+describe('the document parser', () => {
   const form = (parts: Record<string, string | Blob>) => ({ path: PARSER, call: { form: parts } });
   const anything = { error: expect.any(String) };
 
-  it('refuses what is no document, too large, or more than it takes', async () => {
+  it('refuses non-documents, large files and unknown fields', async () => {
     await expectRefused({ ...form({ response_format: 'json' }), status: 400, body: anything });
     await expectRefused({ ...form({ file: blobOf(Buffer.alloc(0)) }), status: 400, body: anything });
     await expectRefused({ ...form({ file: blobOf(png(64, 64)) }), status: 400, body: anything });
@@ -261,9 +262,9 @@ const PARTS: [string, (url: string) => object][] = [
   ['video_url', (url) => ({ type: 'video_url', video_url: { url } })],
 ];
 
-describe('a URL that leads inside', () => {
+describe('a URL to an internal address', () => {
   const port = () => (canary.address() as AddressInfo).port;
-  /** In every spelling, by name, and by way of a site that may be read. */
+  /** Every spelling, names, and redirects of an allowed site. */
   const urls = () => [
     ...[...LOOPBACK_HOSTS, ...INTERNAL_HOSTS].map((host) => `http://${host}/`),
     ...['127.0.0.1', '[::1]', 'localhost', '2130706433', '0', os.hostname()].map((host) => `http://${host}:${port()}/`),
@@ -274,7 +275,7 @@ describe('a URL that leads inside', () => {
     `http://127.0.0.1:${site.port}/nothing`,
   ];
 
-  /** Many at a time, as a scanner would. */
+  /** Sends 24 at a time, like a scanner. */
   async function scan(ask: (url: string) => Promise<Reply>): Promise<{ url: string; said: unknown }[]> {
     const waiting = urls();
     const answers: { url: string; said: unknown }[] = [];
@@ -288,7 +289,7 @@ describe('a URL that leads inside', () => {
     return answers;
   }
 
-  it.each(PARTS)('in %s gets one and the same answer, and no packet is sent', async (name, part) => {
+  it.each(PARTS)('gets one answer in %s, and no packet is sent', async (name, part) => {
     const answers = await scan((url) =>
       farebox.account.api.post(CHAT, { json: { model: CHAT_MODEL, ...withPart(part(url)) } }),
     );
@@ -297,7 +298,7 @@ describe('a URL that leads inside', () => {
     expect(answers.length).toBeGreaterThan(120);
   });
 
-  it('in input_audio is no recording, and not fetched', async () => {
+  it('is refused in input_audio and not fetched', async () => {
     const answers = await scan((url) => {
       const part = { type: 'input_audio', input_audio: { data: url, format: 'wav' } };
       return farebox.account.api.post(CHAT, { json: { model: CHAT_MODEL, ...withPart(part) } });
@@ -307,7 +308,7 @@ describe('a URL that leads inside', () => {
     }
   });
 
-  it('is no page: the same answer for each way inside', async () => {
+  it('gets one answer per kind when scraped', async () => {
     const answers = await scan((url) => farebox.account.api.post(SCRAPE, { json: { url } }));
     const words = [
       [400, { error: 'The url must lead to a public site.' }],
@@ -320,33 +321,33 @@ describe('a URL that leads inside', () => {
   });
 });
 
-describe('a page without end', () => {
+describe('a page without an end', () => {
   const at = (path: string) => `http://127.0.0.1:${site.port}${path}`;
 
-  it.each(['/gigabyte', '/endless', '/bomb'])('%s is read no further than it may be', async (path) => {
+  it.each(['/gigabyte', '/endless', '/bomb'])('is read up to the limit: %s', async (path) => {
     const error = 'The page is larger than 10 MB.';
     await expectRefused({ path: SCRAPE, call: { json: { url: at(path) } }, status: 500, body: { error } });
     for (const [name, part] of PARTS) {
       const reply = await send(CHAT, { json: { model: CHAT_MODEL, ...withPart(part(at(path))) } });
-      // What is packed is not asked for, and not unpacked.
+      // Compressed bodies are neither requested nor unpacked.
       const packed = [400, { error: `The ${name} could not be fetched.` }];
       const tooLarge = [413, { code: 'PAYLOAD_TOO_LARGE', error: expect.stringContaining('larger than 25 MB') }];
       const said = [reply.status, reply.body];
       if (reply.status === 400) expect(said).toEqual(packed);
       else expect(said).toEqual(tooLarge);
     }
-    // One that came to its end may be kept for a while.
+    // A connection whose response ended may be kept for a while.
     if (path !== '/bomb') await eventually(async () => (site.openSockets() === 0 ? true : undefined));
   });
 
-  it('of a million tags in each other is too complex', async () => {
+  it('is too complex with a million nested tags', async () => {
     const error = 'The page is too complex to be read.';
     const call = { json: { url: at('/divs') } };
     await expectRefused({ path: SCRAPE, call, status: 500, body: { error } });
   });
 });
 
-it('the process lives, caught every error, and the books agree', async () => {
+it('leaves a live process without uncaught errors, and a sound ledger', async () => {
   expect((await fetch(`${farebox.origin}/healthz`)).status).toBe(200);
   const metrics = await (await fetch(`${farebox.origin}/metrics`)).text();
   expect(metrics).toMatch(/^farebox_uncaught_errors_total(\{[^}]*\})? 0$/m);

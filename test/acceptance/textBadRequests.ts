@@ -1,4 +1,4 @@
-/** Requests of the text and augment routes that are wrong in themselves, each with its documented answer. */
+/** Invalid requests of the text and augment routes, each with its documented answer. */
 import { expect } from 'vitest';
 import { dataUrl, gif, heif, jpeg, png, webp } from '../api/text/pictures.ts';
 import type { BadRequest } from './badRequests.ts';
@@ -15,7 +15,7 @@ const INVALID_JSON = { error: 'Invalid JSON request' };
 const TOO_COMPLEX = { error: expect.stringContaining('too complex') };
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
-/** The field is named in the documented tree. */
+/** Documented details that name the field. */
 function invalid(field: string): unknown {
   return { ...INVALID, details: { [field]: expect.any(Object) }, issues: expect.any(Array) };
 }
@@ -30,7 +30,7 @@ export function chat(name: string, fields: object, body: unknown, status = 400):
   };
 }
 
-/** `rest` stands behind the model, as it is written. */
+/** `rest` follows the model as raw JSON. */
 function raw(name: string, rest: string, body: unknown, path = CHAT, status = 400): BadRequest {
   const model = path === CHAT ? CHAT_MODEL : EMBEDDING_MODEL;
   const text = `{"model":"${model}",${rest}}`;
@@ -51,7 +51,7 @@ const MESSAGES = '"messages":[{"role":"user","content":"Hello"}]';
 const many = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(',')}]`;
 const nested = (levels: number) => `${'{"properties":{"a":'.repeat(levels)}{}${'}}'.repeat(levels)}`;
 
-/** Far beyond what is parsed, and the most that still is. */
+/** Input far above the parser's limits, and just below. */
 export const MASSES: BadRequest[] = [
   raw('100,000 messages', `"messages":${many(100_000, '{"role":"user","content":"x"}')}`, TOO_COMPLEX),
   raw('9,900 messages of nobody', `"messages":${many(9_900, '{"role":"nobody","content":"x"}')}`, INVALID),

@@ -1,4 +1,4 @@
-/** An order that reached Temporal although its reply did not come back: what the client is told is what the books say. */
+/** Orders that reached Temporal while their reply was lost. The client's answer agrees with the ledger. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { services } from '../harness/services.ts';
@@ -19,7 +19,7 @@ interface CutOff {
   stop(): Promise<void>;
 }
 
-/** An API process whose connection to Temporal the test can cut. */
+/** Starts an API process whose connection to Temporal the test can cut. */
 async function withCutOff(
   work: (cutOff: CutOff) => Promise<void>,
   variables: Record<string, string> = {},
@@ -45,7 +45,7 @@ async function jobsBeside(known: readonly string[]): Promise<{ queueId: string; 
 
 const knownJobs = async () => (await jobsBeside([])).map(({ queueId }) => queueId);
 
-/** Orders, and cuts the connection when the job is charged and stored, before the reply came back. */
+/** Sends an order. Cuts the connection once the job is charged and stored, before the reply arrives. */
 async function orderAndLoseReply(
   { client, way }: CutOff,
   headers: Record<string, string>,
@@ -67,7 +67,7 @@ describe('an order that was charged and whose reply was lost', () => {
     ['without a key', {}],
     ['with a key', { 'idempotency-key': `lost-${randomUUID()}` }],
   ])(
-    'is told as accepted, %s',
+    'is reported as accepted, %s',
     (_what, headers) =>
       withCutOff(async (cutOff) => {
         const { api } = farebox.account;
@@ -102,7 +102,7 @@ describe('an order that was charged and whose reply was lost', () => {
 });
 
 it(
-  'an order whose outcome the database cannot tell is not said to be free, and stands for its key',
+  'does not report an order as free whose outcome the database cannot tell, and keeps it for its key',
   async () => {
     const database = new URL(farebox.environment.DATABASE_URL ?? '');
     const wayToDatabase = await severable(database.host);
@@ -133,7 +133,7 @@ it(
   LIMIT_MS,
 );
 
-describe('an order that was not charged when its client is told so', () => {
+describe('an order reported as not charged', () => {
   it(
     'is never charged, whenever a worker comes to it and whether or not the process stops',
     () =>
@@ -144,7 +144,7 @@ describe('an order that was not charged when its client is told so', () => {
         try {
           way.loseReplies();
           const replied = queueFile(client, { model: 'endless-voice', source: short });
-          // The order is in Temporal, which no worker asks.
+          // The order is in Temporal without a worker that polls.
           await eventually(async () => ((await farebox.openWorkflows()).length > 0 ? true : undefined), 60_000);
           way.sever();
           const stopped = stop();

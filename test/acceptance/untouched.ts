@@ -1,4 +1,4 @@
-/** What a refused request must not change: money, jobs, storage, disk, and how fast everybody else is served. */
+/** Checks that a refused request changes nothing: money, jobs, storage, disk, and the speed for other clients. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,15 +12,15 @@ export async function expectUntouched(farebox: Deployment, transfersBefore: numb
   expect(await farebox.transfers(), 'transfers').toBe(transfersBefore);
   expect(await farebox.objects(), 'objects').toEqual([]);
   expect(farebox.temporaryFiles(), 'files').toEqual([]);
-  // A workflow that answered is closed by its next task.
+  // The next task closes a workflow that has answered.
   const closed = async () => ((await farebox.openWorkflows()).length === 0 ? true : undefined);
   await eventually(closed);
 }
 
 export interface StallMeter {
-  /** For the environment of the process that is looked at. */
+  /** Environment of the measured process. */
   variables: Record<string, string>;
-  /** Since the last reading. */
+  /** Report since the last reading. */
   read(farebox: Deployment): Promise<StallReport>;
 }
 
@@ -30,11 +30,11 @@ export function createStallMeter(): StallMeter {
 }
 
 export interface Bystander {
-  /** Stops asking; how often it was answered. */
+  /** Stops and returns the number of answers. */
   stop(): Promise<number>;
 }
 
-/** Another client, who asks for its balance twenty times a second and must not notice anything. */
+/** Another client that requests its balance twenty times a second and must get 200. */
 export function startBystander(farebox: Deployment): Bystander {
   const { get } = apiClient(farebox.baseUrl, farebox.other.adminKey);
   let answered = 0;

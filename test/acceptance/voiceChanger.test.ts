@@ -1,4 +1,4 @@
-/** Recordings in the voice changer over HTTP, with real processes and real parts (AUDIO-3). */
+/** Voice changer jobs over HTTP, with real processes and parts (AUDIO-3). */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -28,7 +28,7 @@ import {
 useVoiceChangerWorld();
 
 describe('the quote', () => {
-  it('is by the started minute, for numbers, fractions and digits', async () => {
+  it('charges each started minute, for numbers, fractions and digits', async () => {
     const quote = async (model: string, seconds: unknown) => {
       const json = { model, duration_seconds: seconds };
       return await farebox.account.api.post('/audio/voice-changer/quote', { json });
@@ -50,7 +50,7 @@ describe('the quote', () => {
 });
 
 describe('a real recording, sent as a file', () => {
-  it('goes in, is measured, charged, changed, stored, delivered, completed and deleted', async () => {
+  it('is measured, charged, changed, stored, delivered, completed and deleted', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const quoted = await api.post('/audio/voice-changer/quote', {
@@ -84,7 +84,7 @@ describe('a real recording, sent as a file', () => {
     expect(await farebox.temporaryFiles()).toEqual([]);
   });
 
-  it('is the same voice again for the same seed', async () => {
+  it('gives the same voice for the same seed', async () => {
     const { api } = farebox.account;
     const take = async () => {
       const job = await order(LOCAL, { voice: 'robot', seed: '7', remove_background_noise: 'true' });
@@ -106,7 +106,7 @@ function expectChangedVoice(bytes: Buffer, pitchRatio: number): void {
 }
 
 describe('a real recording, named by URL', () => {
-  it('is fetched from a host that the operator allowed, and the URL enters no history and no log', async () => {
+  it('is fetched from an allowed host, and its URL is in no history and no log', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const answer = await queueJson(api, { model: LOCAL, audio_url: filesUrl, voice: 'bass', seed: 1 });
@@ -118,7 +118,7 @@ describe('a real recording, named by URL', () => {
     expect((await complete(api, job)).body).toEqual({ success: true });
     expect((await retrieve(api, job)).status).toBe(404);
     expect(await farebox.objects()).toEqual([]);
-    // The day's 0.08 diem is shared by the tests of this file: what counts is both currencies together.
+    // The tests of this file share the day's 0.08 diem, so both currencies are added.
     expect(before - (await farebox.moneyOf(farebox.account))).toBe(50_000_000n);
     expect(await farebox.historyOf(job.queueId)).not.toContain('secret-in-the-url');
     expect(farebox.api.logs() + farebox.worker.logs()).not.toContain('secret-in-the-url');
@@ -126,7 +126,7 @@ describe('a real recording, named by URL', () => {
 });
 
 describe('delivery', () => {
-  it('honours one range of bytes and says which', async () => {
+  it('returns one byte range with its position', async () => {
     const { api } = farebox.account;
     const job = await stored('quick-voice');
     const whole = (await retrieve(api, job)).bytes;
@@ -155,18 +155,18 @@ describe('delivery', () => {
     await complete(api, job);
   });
 
-  it('with delete_media_on_completion is the last one', async () => {
+  it('is the last one with delete_media_on_completion', async () => {
     const { api } = farebox.account;
     const job = await stored('quick-voice');
     const audio = await retrieve(api, job, { deleteAfter: true });
     expect([audio.status, audio.bytes.length > 30_000]).toEqual([200, true]);
-    // The next request of the same client proves that it has the last byte.
+    // A further request of the client proves that it has the last byte.
     expect((await retrieve(api, job)).status).toBe(404);
     await untilState(api, job.queueId, 'deleted');
     await expectNothingLeft();
   });
 
-  it('with delete_media_on_completion deletes nothing before there is something to deliver', async () => {
+  it('deletes nothing with delete_media_on_completion before the output exists', async () => {
     const { api } = farebox.account;
     const job = await order('slow-voice');
     expect(isProcessing(await retrieve(api, job, { deleteAfter: true }))).toBe(true);
@@ -174,7 +174,7 @@ describe('delivery', () => {
     await complete(api, job);
   });
 
-  it('that was cut off is none: the media stays, although the whole of it was sent', async () => {
+  it('does not count when cut off: the media stay although all bytes were sent', async () => {
     const { api } = farebox.account;
     const reply = await queueFile(api, { model: 'quick-voice', source: toneWav(60) });
     const job = { model: 'quick-voice', queueId: queueIdOf(reply) };
@@ -188,7 +188,7 @@ describe('delivery', () => {
     await expectNothingLeft();
   });
 
-  it('ends with the retention: the media is gone, the charge stands', async () => {
+  it('ends with the retention period: the media are gone and the charge stays', async () => {
     const brief = await farebox.anotherApi({ ...configuration, media: { retentionHours: 1 / 3_600 } });
     const before = await farebox.moneyOf(farebox.account);
     const queueId = queueIdOf(await queueFile(brief.client, { model: 'quick-voice', source: short }));
@@ -202,7 +202,7 @@ describe('delivery', () => {
   });
 });
 
-/** Asks for the media and its deletion, reads a little, and is gone. Resolves to the bytes that were read. */
+/** Requests the media with their deletion, reads a part and disconnects. Returns the bytes read. */
 async function cutDownload({ model, queueId }: { model: string; queueId: string }): Promise<number> {
   const { hostname, port } = new URL(farebox.origin);
   const body = JSON.stringify({ model, queue_id: queueId, delete_media_on_completion: true });
@@ -211,7 +211,7 @@ async function cutDownload({ model, queueId }: { model: string; queueId: string 
     `POST /api/v1/audio/voice-changer/retrieve HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\n` +
       `Authorization: Bearer ${farebox.account.inferenceKey}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  // Without a reader the socket takes in some kilobytes; the rest waits in the kernel's buffers.
+  // Without a reader the socket reads some kilobytes. The rest stays in the kernel's buffers.
   await sleep(600);
   socket.destroy();
   return socket.bytesRead;

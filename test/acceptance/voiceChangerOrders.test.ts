@@ -1,4 +1,4 @@
-/** Ends of a paid job over HTTP: cancelled, repeated, refused, listed (JOB-1 to JOB-9). */
+/** Ends of a paid job over HTTP: cancelled, repeated, refused and listed (JOB-1 to JOB-9). */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ import {
 useVoiceChangerWorld();
 
 describe('cancel', () => {
-  it('before the output is stored refunds everything', async () => {
+  it('refunds everything before the output is stored', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const job = await order('endless-voice');
@@ -42,7 +42,7 @@ describe('cancel', () => {
     await expectNothingLeft();
   });
 
-  it('after it is too late: 409, and no refund', async () => {
+  it('answers 409 without a refund once the output is stored', async () => {
     const { api } = farebox.account;
     const job = await stored('quick-voice');
     const before = await farebox.moneyOf(farebox.account);
@@ -55,8 +55,8 @@ describe('cancel', () => {
   });
 });
 
-describe('a model by a name of another service', () => {
-  it('is ordered, fetched and completed by that name or its own id, and the job has the id', async () => {
+describe('a model under an alias', () => {
+  it('is ordered, fetched and completed by its alias or id, and the job has the id', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const job = await stored('foreign-name');
@@ -76,7 +76,7 @@ describe('a dry run', () => {
   it.each([
     ['a second', 1, 0.05],
     ['a minute and a bit', 61, 0.1],
-  ])('of %s tells what it costs, and makes no job', async (_what, seconds, usd) => {
+  ])('returns the price of %s without making a job', async (_what, seconds, usd) => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const call = { headers: { 'x-service-dry-run': 'true' } };
@@ -86,7 +86,7 @@ describe('a dry run', () => {
     await expectNothingLeft();
   });
 
-  it('of what would be refused is refused like it', async () => {
+  it('refuses what an order would refuse', async () => {
     const call = { headers: { 'x-service-dry-run': 'true' } };
     const source = Buffer.from('no sound');
     const reply = await queueFile(farebox.account.api, { model: 'quick-voice', source, call });
@@ -95,7 +95,7 @@ describe('a dry run', () => {
 });
 
 describe('GET /jobs', () => {
-  it('shows a job with what happened to it when, and the ids in the ledger', async () => {
+  it('shows a job with the times of its events and its ledger ids', async () => {
     const { api } = farebox.account;
     const job = await stored('slow-voice');
     await retrieve(api, job);
@@ -119,7 +119,7 @@ describe('GET /jobs', () => {
     expect(timeline.find(({ event }) => event === 'charged')?.ledger_id).toBe(body.charge_id);
   });
 
-  it('lists the own jobs newest first, in pages, and nobody else sees them', async () => {
+  it("lists the account's own jobs in pages, newest first, and not to others", async () => {
     const { api } = farebox.account;
     const mine: string[] = [];
     for (let count = 0; count < 3; count += 1) mine.unshift((await stored('quick-voice')).queueId);
@@ -139,7 +139,7 @@ describe('GET /jobs', () => {
 });
 
 describe('Idempotency-Key', () => {
-  it('makes the same order once, whether asked later or at the same moment', async () => {
+  it('makes one order of equal requests, sent later or at once', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const ask = (key: string, fields = {}) =>
@@ -176,7 +176,7 @@ describe('Idempotency-Key', () => {
     await expectNothingLeft();
   });
 
-  it('stands for a new order after an outage in which the first request was given up', async () => {
+  it('accepts a new order after an outage ended the first request', async () => {
     const way = await severable(services().temporal.address);
     const cutOff = await farebox.anotherApi(configuration, { TEMPORAL_ADDRESS: way.address });
     const before = await farebox.moneyOf(farebox.account);
@@ -196,7 +196,7 @@ describe('Idempotency-Key', () => {
     way.close();
   });
 
-  it('charges nothing for an order whose source cannot be stored, and stands for the next one', async () => {
+  it('charges nothing for an order whose source cannot be stored, and accepts the next one', async () => {
     const endpoint = new URL(farebox.environment.S3_ENDPOINT ?? '');
     const way = await severable(endpoint.host);
     const cutOff = await farebox.anotherApi(configuration, { S3_ENDPOINT: `http://${way.address}` });
@@ -220,7 +220,7 @@ describe('Idempotency-Key', () => {
     way.close();
   });
 
-  it('stands for a new order after a refused one', async () => {
+  it('evaluates an order again after a refusal', async () => {
     const { api } = farebox.account;
     const headers = { 'idempotency-key': `retry-${randomUUID()}` };
     const noise = Buffer.from('this is no recording at all, however often it is sent');
@@ -233,7 +233,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('a provider that does not deliver', () => {
-  it('gives the money back, and the stored verdict is repeated word for word', async () => {
+  it('causes a refund, and its error is repeated word for word', async () => {
     const { api } = farebox.account;
     const verdicts: [string, number][] = [
       ['prudish-voice', 422],
@@ -267,7 +267,7 @@ const reconcile = () =>
   });
 
 describe('a job past its deadline whose workflow is still open', () => {
-  it('is refunded, and its output that comes afterwards is not kept', async () => {
+  it('is refunded, and a later output is not kept', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const job = await order('late-voice');
@@ -293,7 +293,7 @@ describe('a job past its deadline whose workflow is still open', () => {
 describe('a job whose workflow was terminated by hand', () => {
   const terminate = (queueId: string) => farebox.temporal.workflow.getHandle(queueId).terminate('by hand');
 
-  it('is refunded when its deadline is over, and not before', async () => {
+  it('is refunded after its deadline, and not before', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const job = await order('endless-voice');
@@ -312,7 +312,7 @@ describe('a job whose workflow was terminated by hand', () => {
     await expectNothingLeft();
   });
 
-  it('keeps its stored media until the client is done with it, and no longer', async () => {
+  it('keeps its stored media until the client completes it', async () => {
     const { api } = farebox.account;
     const job = await stored('quick-voice');
     await terminate(job.queueId);
@@ -338,7 +338,7 @@ describe('the cloud voice changer', () => {
     await expectNothingLeft();
   });
 
-  it('fails and refunds for a voice id that its service does not know', async () => {
+  it('fails with a refund for a voice id unknown to its service', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const job = await order(CLOUD, { voice: 'nobodyHasThisVoice00' });
@@ -348,7 +348,7 @@ describe('the cloud voice changer', () => {
     await expectNothingLeft();
   });
 
-  it('is offline without its key, and closed to keys for private models only', async () => {
+  it('is offline without its key, and closed to keys limited to private models', async () => {
     const { api } = farebox.account;
     const before = await farebox.moneyOf(farebox.account);
     const offline = await queueFile(api, { model: 'keyless-voice', source: short });

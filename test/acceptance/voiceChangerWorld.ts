@@ -24,7 +24,7 @@ export let cloud: ElevenLabsStub;
 export let configuration: { media?: object; [part: string]: unknown };
 export const short = toneWav(2);
 
-/** To be called once by every test file: a file that only imports may share this module with another one. */
+/** Call once per test file. A file that only imports may share this module with others. */
 export function useVoiceChangerWorld(): void {
   beforeAll(async () => {
     cloud = await startElevenLabsStub();
@@ -70,7 +70,7 @@ export function useVoiceChangerWorld(): void {
     files?.close();
   });
 
-  /** Whatever a test did: the books agree. What it kept is given up, so that the next one begins without it. */
+  /** Checks the ledger after each test and completes stored jobs for the next one. */
   afterEach(async () => {
     expect(await checkLedger(farebox.pool)).toEqual([]);
     const { rows } = await farebox.pool.query<{ model: string; queueId: string }>(
@@ -94,7 +94,7 @@ export async function stored(model: string): Promise<{ model: string; queueId: s
   return job;
 }
 
-/** The deletion follows the answer by a moment where it was not what was asked for. */
+/** Without a client request the deletion follows shortly after the answer. */
 export async function expectNothingLeft(): Promise<void> {
   const empty = async () => ((await farebox.objects()).length === 0 ? true : undefined);
   await eventually(empty).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** A wallet pays by the published x402 packages as they are, signs in, buys until nothing is left, and pays again. */
+/** A wallet pays by the unchanged x402 packages, signs in, buys until its credit is used up, and pays again. */
 import { decodePaymentResponseHeader } from '@x402/fetch';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -19,7 +19,7 @@ interface Data {
   data: Record<string, unknown>;
 }
 
-/** By a sign-in that answers the challenge: nothing is for sale there that the package could pay. */
+/** Reads by a sign-in that answers the challenge, because the package could pay nothing there. */
 async function own({ wallet }: Payer, what: 'balance' | 'transactions'): Promise<Data['data']> {
   const url = `${world.deployment.baseUrl}/x402/${what}/${wallet.address}`;
   const header = await challengedSignIn(url, wallet);
@@ -37,7 +37,7 @@ async function paid(payer: Payer): Promise<{ amountCredited: number; newBalance:
   return { ...(body as { data: { amountCredited: number; newBalance: number } }).data, ...said };
 }
 
-/** How many calls of so many tokens it took until one was refused. */
+/** Number of calls of `tokens` tokens until one is refused. */
 async function buyAll(payer: Payer, tokens: number): Promise<number> {
   for (let bought = 0; bought < 50; bought += 1) {
     const answer = await payer.chat(tokens);
@@ -51,7 +51,7 @@ async function buyAll(payer: Payer, tokens: number): Promise<number> {
   throw new Error('the money never runs out');
 }
 
-test('a wallet without an account pays, buys until it is told to top up, pays again and buys on', async () => {
+test('a wallet without an account pays, buys until it needs a top-up, pays and buys again', async () => {
   const payer = await world.newPayer(20);
   const first = await paid(payer);
   expect(first).toMatchObject({ amountCredited: 5, newBalance: 5 });
@@ -61,7 +61,7 @@ test('a wallet without an account pays, buys until it is told to top up, pays ag
   });
   expect(receipt.status).toBe('success');
 
-  // First long answers, then words, until less than what a call takes is left.
+  // Long answers first, then single words, until the rest covers no call.
   const bought = (await buyAll(payer, 32)) + (await buyAll(payer, 1));
   expect(bought).toBeGreaterThanOrEqual(3);
   const refused = await payer.chat(1);
@@ -83,7 +83,7 @@ test('a wallet without an account pays, buys until it is told to top up, pays ag
   expect(await checkLedger(world.deployment.pool)).toEqual([]);
 });
 
-test('a wallet that never paid is told how, and what another one paid is not its to see', async () => {
+test("a wallet that never paid is told how to pay, and cannot see another's payments", async () => {
   const [payer, other] = await Promise.all([world.newPayer(20), world.newPayer(0)]);
   await paid(payer);
   expect((await other.chat()).status).toBe(402);
@@ -93,7 +93,7 @@ test('a wallet that never paid is told how, and what another one paid is not its
   expect((await fetch(url, { headers: { 'SIGN-IN-WITH-X': header } })).status).toBe(403);
 });
 
-test('a wallet that has too little on the chain is refused before anything is handed in', async () => {
+test('a wallet without enough funds on the chain is refused before its payment is submitted', async () => {
   const poor = await world.newPayer(4);
   const before = world.facilitator.counts.settle;
   const answer = await poor.topUp();

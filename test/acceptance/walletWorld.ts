@@ -1,4 +1,4 @@
-/** A deployment that wallets pay: a chain and a facilitator of its own, and a chat model so dear that money runs out. */
+/** Deployment with wallet payments, its own chain and facilitator, and a chat model that soon uses up the credit. */
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
@@ -12,31 +12,31 @@ export interface WalletWorld {
   facilitator: TestFacilitator;
   deployment: Deployment;
   payTo: string;
-  /** A new wallet with so many dollars on the chain. */
+  /** Makes a wallet with this many dollars on the chain. */
   newPayer(dollars: number): Promise<Payer>;
-  /** What became of every top-up, by payer: the row, and the nano-USD that its account has got by top-ups. */
+  /** The payer's top-up row and its nano USD credited by top-ups. */
   topUpOf(payer: Payer): Promise<TopUp | undefined>;
   close(): Promise<void>;
 }
 
 export interface Payer {
   wallet: PrivateKeyAccount;
-  /** Of the published packages, as they are. */
+  /** `fetch` of the unchanged published packages. */
   payingFetch: typeof fetch;
   signedFetch: typeof fetch;
   topUp(): Promise<Response>;
-  /** One call of the dear model: 0.05 USD for each token, 32 unless told. */
+  /** Calls the expensive model at 0.05 USD per token. Default: 32 tokens. */
   chat(mostTokens?: number): Promise<Response>;
 }
 
 export interface TopUp {
   state: string;
   settlements: number;
-  /** Nano-USD that the payer's account was credited with by top-ups. */
+  /** Nano USD credited to the payer's account by top-ups. */
   credited: bigint;
 }
 
-/** USD for a million tokens. */
+/** USD per million tokens. */
 const DEAR = { usd: 50_000, diem: 50_000 };
 const CHEAP = { usd: 0.1, diem: 0.1 };
 

@@ -1,4 +1,4 @@
-/** Where a client may not be told, and whose signature counts, by real processes. */
+/** Refused webhook URLs and the validity of signing secrets, with real processes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openReceiver, read } from './hookReceiver.ts';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('an address that may not be asked', () => {
+describe('a webhook URL', () => {
   it.each([
     ['loopback', 'http://127.0.0.1:80/'],
     ['a private network', 'http://10.0.0.1/'],
@@ -30,7 +30,7 @@ describe('an address that may not be asked', () => {
     ['another scheme', 'ftp://example.com/'],
     ['no URL', 'example.com/hooks'],
     ['too long', `https://example.com/${'a'.repeat(2_048)}`],
-  ])('%s is refused by name, before anything is charged', async (_what, url) => {
+  ])('is refused by name before any charge: %s', async (_what, url) => {
     const { api } = world.farebox.account;
     const before = await world.farebox.transfers();
     const reply = await queueFile(api, { model: 'quick-voice', source: short, fields: { webhook_url: url } });
@@ -40,7 +40,7 @@ describe('an address that may not be asked', () => {
     expect((await world.farebox.pool.query('select from job_webhooks where url = $1', [url])).rowCount).toBe(0);
   });
 
-  it('is not reached when it leads inside only later', async () => {
+  it('is not called if it leads to an internal address only later', async () => {
     const inside = await openReceiver();
     const queueId = await world.order({ model: 'slow-voice', hook: '/ok/moved' });
     const { rows } = await world.farebox.pool.query('delete from job_webhooks where queue_id = $1 returning *', [
@@ -56,7 +56,7 @@ describe('an address that may not be asked', () => {
     inside.close();
   });
 
-  it('goes with events that there are, and events go with an address', async () => {
+  it('needs known events, and events need a URL', async () => {
     const { api } = world.farebox.account;
     const wrong = [
       { webhook_events: ['job.stored'] },
@@ -73,8 +73,8 @@ describe('an address that may not be asked', () => {
   });
 });
 
-describe('an order that is refused', () => {
-  it('leaves no address behind', async () => {
+describe('a refused order', () => {
+  it('leaves no webhook URL behind', async () => {
     const { rows: before } = await world.farebox.pool.query('select count(*) from job_webhooks');
     const fields = { webhook_url: world.receiver.url('/ok/refused') };
     const reply = await queueFile(world.farebox.account.api, {
@@ -86,8 +86,8 @@ describe('an order that is refused', () => {
   });
 });
 
-describe('the secret', () => {
-  it('is shown to ADMIN keys only, and is the account’s own', async () => {
+describe('the signing secret', () => {
+  it('is shown to ADMIN keys only and belongs to the account', async () => {
     const { account, other } = world.farebox;
     for (const route of ['/webhooks/secret', '/webhooks/secret/rotate']) {
       const ask = route.endsWith('rotate') ? account.api.post : account.api.get;
@@ -98,7 +98,7 @@ describe('the secret', () => {
     expect(await world.secretBy('GET', '/webhooks/secret')).toBe(secret);
   });
 
-  it('signs beside its successor for a day, and the change is in the audit trail', async () => {
+  it('signs beside its successor for a day, and the change is an audit event', async () => {
     const old = secret;
     secret = await world.secretBy('POST', '/webhooks/secret/rotate');
     expect(secret).not.toBe(old);

@@ -1,4 +1,4 @@
-/** What a client is told about its jobs, by real processes: signed, once per event, and in the end always. */
+/** Webhooks of jobs with real processes: signed, once per event, and always delivered in the end. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe('a job with a webhook', () => {
-  it('tells of its output once, signed, with the job as its own route shows it', async () => {
+  it('reports its output once, signed, with the job as its own route shows it', async () => {
     const hook = `/ok/stored?token=${TOKEN}`;
     const queueId = await world.order({ hook });
     const [message] = await world.arrivals(hook, 1);
@@ -76,7 +76,7 @@ describe('a job with a webhook', () => {
     expect(histories[1]).not.toContain(world.receiver.host);
   });
 
-  it('shows the operator how each attempt went, but not where', async () => {
+  it('shows the operator the result of each attempt, but not the URL', async () => {
     const queueId = await world.order({ hook: `/gone/shown?token=${TOKEN}` });
     const { id } = await world.attempted(queueId, 1);
     const shown = await runFarebox(['jobs', 'show', queueId], world.farebox.environment);
@@ -86,7 +86,7 @@ describe('a job with a webhook', () => {
     expect(shown.stdout + asJson.stdout).not.toContain(TOKEN);
   });
 
-  it('tells of a failure with its refund, of a cancellation, and of a deletion that was asked for', async () => {
+  it('reports a failure with its refund, a cancellation, and a requested deletion', async () => {
     const { api } = world.farebox.account;
     const failing = await world.order({ model: 'failing-voice', hook: '/ok/failing' });
     const endless = await world.order({ model: 'endless-voice', hook: '/ok/endless' });
@@ -111,8 +111,8 @@ describe('a job with a webhook', () => {
   });
 });
 
-describe('a receiver that does not take it', () => {
-  it('with 500 is asked again under the same id, until it does', async () => {
+describe('a receiver that does not accept a message', () => {
+  it('gets the same id again after a 500 until it accepts', async () => {
     const queueId = await world.order({ hook: '/flaky/one' });
     const pending = await world.attempted(queueId, 1);
     expect([pending.state, outcomesOf(pending)]).toEqual(['pending', [[500, 'refused']]]);
@@ -134,7 +134,7 @@ describe('a receiver that does not take it', () => {
     expect(both.map((each) => read(secret, each).data.queue_id)).toEqual([queueId, queueId]);
   });
 
-  it('because it hangs is left after ten seconds, and holds up neither its job nor others', async () => {
+  it('is cut off after ten seconds of hanging, without delaying its job or others', async () => {
     const startedAt = Date.now();
     const hanging = await world.order({ hook: '/slow/one' });
     await world.arrivals('/slow/one', 1);
@@ -152,14 +152,14 @@ describe('a receiver that does not take it', () => {
     expect(delivery.attempts[0]?.duration_ms).toBeLessThan(13_000);
   });
 
-  it('because it redirects is not followed, and the log says so', async () => {
+  it('is not followed to a redirect, and the log says so', async () => {
     const queueId = await world.order({ hook: '/elsewhere/one' });
     const delivery = await world.attempted(queueId, 1);
     expect([delivery.state, outcomesOf(delivery)]).toEqual(['pending', [[301, 'redirected']]]);
     expect(world.receiver.received.filter((each) => each.path === '/ok/from-elsewhere')).toEqual([]);
   });
 
-  it('with 410 is not asked again', async () => {
+  it('is not called again after a 410', async () => {
     const queueId = await world.order({ hook: '/gone/one' });
     const delivery = await world.attempted(queueId, 1);
     expect([delivery.state, delivery.next_attempt_at, outcomesOf(delivery)]).toEqual(['gone', null, [[410, 'gone']]]);
@@ -168,8 +168,8 @@ describe('a receiver that does not take it', () => {
   });
 });
 
-describe('sending again', () => {
-  it('repeats a message that was taken, under its id, and is at once for one that is still tried', async () => {
+describe('resending', () => {
+  it('repeats an accepted message under its id, and runs at once for a pending one', async () => {
     const taken = await world.order({ hook: '/ok/again' });
     const { id } = await world.attempted(taken, 1);
     expect(await world.resend(taken, id)).toMatchObject({ status: 200, body: { id, state: 'delivered' } });
@@ -185,7 +185,7 @@ describe('sending again', () => {
     await world.attempted(tried, 2, 4_000);
   });
 
-  it('is refused for a delivery of another job, of another account, and for words that are no id', async () => {
+  it('is refused for deliveries of other jobs and accounts, and for invalid ids', async () => {
     const mine = await world.order({ hook: '/ok/mine' });
     const { id } = await world.attempted(mine, 1);
     const another = await world.order({ hook: '/ok/another' });
@@ -203,8 +203,8 @@ describe('sending again', () => {
   });
 });
 
-describe('an event whose own workflow was lost', () => {
-  it('is told by the upkeep, once', async () => {
+describe('an event whose workflow was lost', () => {
+  it('is delivered once by the upkeep', async () => {
     const { farebox } = world;
     const queueId = await world.order({
       model: 'endless-voice',
@@ -229,7 +229,7 @@ describe('an event whose own workflow was lost', () => {
   });
 });
 
-/** The upkeep would refund it when its deadline is over: here it is not waited for. */
+/** Ends a job, as the upkeep would after its deadline. */
 async function endJobByHand(queueId: string): Promise<void> {
   await world.farebox.pool.query(`update jobs set deadline_at = now() - interval '1 hour' where queue_id = $1`, [
     queueId,
@@ -240,9 +240,9 @@ async function endJobByHand(queueId: string): Promise<void> {
   await untilState(world.farebox.account.api, queueId, 'timed_out');
 }
 
-describe('many jobs', () => {
+describe('many jobs with webhooks', () => {
   const count = longRun(30, 100);
-  it(`are told of one by one: ${count} jobs, ${count} messages`, async () => {
+  it(`get one message each: ${count} jobs, ${count} messages`, async () => {
     const ids = await Promise.all(Array.from({ length: count }, () => world.order({ hook: '/ok/crowd' })));
     const messages = (await world.arrivals('/ok/crowd', count, 100_000)).map((each) => read(secret, each));
     for (const queueId of ids) {
@@ -255,8 +255,8 @@ describe('many jobs', () => {
   }, 150_000);
 });
 
-describe('a message that is written late', () => {
-  it('tells of the output as it was stored, also when the client has deleted it meanwhile', async () => {
+describe('a message written late', () => {
+  it('reports the output as it was stored, although the client has deleted it meanwhile', async () => {
     const { api } = world.farebox.account;
     writeFileSync(world.pointFile, 'webhook-begun:pause:1:2000');
     const queueId = await world.order({ hook: '/ok/late' });
@@ -271,13 +271,13 @@ describe('a message that is written late', () => {
       ...{ type: 'job.stored', state: 'stored', ended_at: null },
     });
     expect(data.timeline.at(-1)?.event).toBe('stored');
-    // The worker passes `webhook-sent` before it records the attempt: the kill point of the next test must not meet it.
+    // The worker passes `webhook-sent` before it records the attempt, and the next test's failpoint must not hit it.
     await world.attempted(queueId, 1);
   });
 });
 
-describe('a worker that is killed between sending and recording', () => {
-  it('is followed by one that sends the same message under the same id, and records it once', async () => {
+describe('a worker killed between sending and recording', () => {
+  it('leaves the message to another, which sends the same id and records it once', async () => {
     writeFileSync(world.pointFile, 'webhook-sent:kill');
     const queueId = await world.order({ hook: '/ok/killed' });
     await world.arrivals('/ok/killed', 1);

@@ -101,7 +101,7 @@ async function auditMoney({ pool }: Audited, payer: Payer, jobs: readonly JobRow
   expect((await balanceOf(pool, payer.accountId))?.usd).toBe(payer.startNano - spent);
 }
 
-/** Each idempotency key names the one job that its client was told of. Other charges under it were refunded. */
+/** Each idempotency key names the one job that its client knows. Other charges under it were refunded. */
 async function auditKeys({ pool }: Audited, payer: Payer, ends: readonly ErrandEnd[]): Promise<void> {
   const { rows } = await pool.query<{ key: string; queue_id: string }>(
     'select key, queue_id from idempotency_keys where account_id = $1',

@@ -121,7 +121,7 @@ interface Placed {
   errand: Errand;
 }
 
-/** The end that the client was told of. */
+/** The end that the client saw. */
 async function seeThrough(client: JobClient, { job, errand }: Placed, limitMs: number): Promise<End> {
   const { deleteOnDelivery } = errand;
   const end = await awaitJob(client, job, { limitMs, deleteOnDelivery });

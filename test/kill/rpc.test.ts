@@ -109,7 +109,7 @@ describe('a process killed at a failpoint', () => {
     ['rpc-held', 0],
     ['rpc-answered', 1],
     ['rpc-settled', 1],
-  ])('%s leaves a transaction that is handed in once, and paid once', async (point, handedIn) => {
+  ])('leaves a transaction that is submitted and paid once: %s', async (point, handedIn) => {
     const [payer, key] = [await newPayer(), randomUUID()];
     const raw = `0x02${Buffer.from(point).toString('hex')}` as const;
     const body = call('eth_sendRawTransaction', raw);

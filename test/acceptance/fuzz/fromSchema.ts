@@ -1,4 +1,4 @@
-/** Values that fit a JSON Schema of the description, as arbitraries. */
+/** Arbitraries of values that match a JSON Schema of the API description. */
 import fc from 'fast-check';
 
 interface Schema {

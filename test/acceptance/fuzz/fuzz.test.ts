@@ -1,6 +1,6 @@
 /**
- * Requests made and spoiled from the API's own description: none of them brings the server to a 5xx, every answer is one
- * that the description has, and the books stay whole. `FAREBOX_TEST_SEED` repeats a run.
+ * Fuzzes the API with valid and corrupted requests from its own description. No request causes a 5xx or an undocumented
+ * answer, and the ledger stays sound. `FAREBOX_TEST_SEED` repeats a run.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const AT_ONCE = 8;
 const REQUEST_LIMIT_MS = 90_000;
 const seed = Number(processEnvironment().FAREBOX_TEST_SEED ?? Date.now() % 1_000_000);
 
-/** Wallets may pay here, but nobody answers for their chain. */
+/** Payments are configured, but their chain is unreachable. */
 const OUT_OF_REACH = {
   ...{ network: 'eip155:8453', asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' },
   ...{ payTo: '0x1111111111111111111111111111111111111111' },
@@ -34,7 +34,7 @@ afterAll(() => farebox.close());
 const description = readDescription();
 const contract = openContract(description);
 
-/** Ids that exist, of this account and of another; never those of the keys that send the requests. */
+/** Existing ids of this account and another, without the keys that send the requests. */
 async function knownOf(): Promise<Known> {
   const made = await Promise.all([farebox.account, farebox.account, farebox.other].map((owner) => makeKey(owner)));
   return {
@@ -78,12 +78,12 @@ interface Tally {
   faults: string[];
 }
 
-/** Documented answer about a page that cannot be reached (API-12): here none of the web can. */
+/** Documented answer for an unreachable page (API-12). The web is unreachable here. */
 function isNoWayOut(url: string, text: string): boolean {
   return url.startsWith('/augment/scrape') && text === '{"error":"The page could not be fetched."}';
 }
 
-/** Routes with a default model (IMAGE-1, AUDIO-8), which nobody serves here. */
+/** Routes with a default model (IMAGE-1, AUDIO-8) whose provider is missing here. */
 const WITH_USUAL_MODEL =
   /^\/(audio\/(transcriptions|speech|voices)|image\/(multi-)?edit|images\/(generations|edits))\b/;
 
@@ -122,7 +122,7 @@ async function send({ request, sender }: Drawn, owner: Account, tally: Tally): P
 }
 
 it(
-  `${REQUESTS} requests made from the description bring no 5xx and no answer that it does not have (seed ${seed})`,
+  `answers ${REQUESTS} requests from the description without a 5xx or an undocumented answer (seed ${seed})`,
   async () => {
     const drawn = fc.sample(requestsOf(operationsOf(description), await knownOf()), {
       numRuns: REQUESTS,

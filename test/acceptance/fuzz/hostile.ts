@@ -1,4 +1,4 @@
-/** What nobody means: values and bytes that a request is spoiled with. */
+/** Hostile values and bytes for corrupted requests. */
 import fc from 'fast-check';
 
 const WORDS = [
@@ -16,10 +16,10 @@ const ODD: unknown[] = [
 export const hostileWord = fc.constantFrom(...WORDS);
 const oddValue = fc.constantFrom(...ODD);
 
-/** Names with which objects are spoiled; as own members, the way JSON brings them. */
+/** Hostile names of own members, as JSON creates them. */
 const hostileName = fc.constantFrom('__proto__', 'constructor', 'isAdmin', 'accountId', '$ne', '', 'id');
 
-/** The object with one member replaced, removed or added; anything else becomes odd. */
+/** An object gets one member replaced, removed or added. Other values become odd. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return oddValue;
   const names = Object.keys(value);

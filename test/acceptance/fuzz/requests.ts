@@ -1,4 +1,4 @@
-/** Requests made from the description: as it says, or spoiled in one way. */
+/** Requests from the API description, valid or corrupted in one way. */
 import fc from 'fast-check';
 import type { DescribedOperation } from '../../harness/apiContract.ts';
 import { toneWav } from '../recordings.ts';
@@ -13,7 +13,7 @@ interface FuzzRequest {
   body?: Buffer;
 }
 
-/** Whose credential a request carries; the sender knows the secrets. */
+/** Owner of the request's credential. The sender has the secrets. */
 export type Sender = 'admin' | 'inference' | 'stranger' | 'none' | 'two';
 
 export interface Drawn {
@@ -21,7 +21,7 @@ export interface Drawn {
   sender: Sender;
 }
 
-/** Values of this account that a parameter or a field of the name may have. */
+/** Existing values for a parameter or field, by its name. */
 export type Known = Readonly<Record<string, readonly string[]>>;
 
 export function requestsOf(operations: readonly DescribedOperation[], known: Known): fc.Arbitrary<Drawn> {
@@ -95,14 +95,14 @@ function repeated(names: string[]): string[] {
   return ['a=1&a=2', ...names.map((name) => `${name}=1&${name}=,`)];
 }
 
-/** Half a character of UTF-16 has no bytes. */
+/** Half a character of UTF-16 cannot be encoded. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString();
 }
 
 function encoded(text: string): string {
   const path = encodeURIComponent(wellFormed(text));
-  // Clients resolve these before they send.
+  // Clients resolve dot segments before they send.
   return /^\.+$/.test(path) ? 'dots' : path;
 }
 
@@ -130,7 +130,7 @@ function bodyOf({ operation }: DescribedOperation, known: Known): fc.Arbitrary<S
   });
 }
 
-/** Fields that name things get, mostly, names of things that there are. */
+/** Gives fields that name things mostly existing names. */
 function withKnown(value: unknown, known: Known): fc.Arbitrary<unknown> {
   if (typeof value !== 'object' || value === null) return fc.constant(value);
   const chosen = Object.keys(value).filter((name) => known[name]);

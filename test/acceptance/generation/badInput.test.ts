@@ -1,4 +1,4 @@
-/** Bad input of the audio and video routes: the documented answer that names the field, and nothing else happened. */
+/** Bad input of the audio and video routes gets the documented answer that names the field, and has no other effect. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -55,14 +55,13 @@ beforeEach(async () => {
   before = { transfers: await world.farebox.transfers(), jobs: await jobs() };
 });
 
-/** What every single case is held to. */
 afterEach(async () => {
   await expectUntouched(world.farebox, before.transfers);
   expect(await jobs(), 'jobs').toBe(before.jobs);
   expect(canaryHits, 'hits of the canary').toBe(0);
 });
 
-/** Where the findings of an answer point, as steps joined by dots. */
+/** Paths of the issues in an answer, joined by dots. */
 function pointsOf({ body }: Reply): string[] {
   const issues = (body.issues ?? []) as { path: (string | number)[]; keys?: string[] }[];
   return issues.flatMap(({ path, keys = [''] }) =>
@@ -93,11 +92,11 @@ function callOf({ body }: WrongField): Call {
 
 describe('a field', () => {
   const byPath = grouped(WRONG_FIELDS);
-  it('is tried in more than three hundred wrong ways', () => {
+  it('is wrong in more than three hundred cases', () => {
     expect(WRONG_FIELDS.length).toBeGreaterThan(300);
   });
 
-  it.each([...byPath])('that is wrong is refused by name in %s', async (_path, rows) => {
+  it.each([...byPath])('is refused by name in %s', async (_path, rows) => {
     for (const row of rows) {
       const reply = await api().post(row.path, callOf(row));
       expect(reply.status, row.name).toBe(400);
@@ -106,7 +105,7 @@ describe('a field', () => {
     }
   });
 
-  it('that is an unknown voice is answered with those that there are', async () => {
+  it('lists the available voices for an unknown voice', async () => {
     const json = { model: 'any-music', prompt: 'A tram', voice: 'nobody' };
     const { body } = await api().post('/audio/queue', { json });
     expect(body.details).toMatchObject({
@@ -131,7 +130,7 @@ describe('a body', () => {
     ['of an unknown model', '/video/queue', '{"model":"no-such"}', 404, { error: 'Specified model not found' }],
     ['of deep lists', '/video/queue', `{"keyframes":${'['.repeat(5_000)}`, 400, { error: expect.any(String) }],
   ];
-  it.each(rows)('%s to %s is refused', async (_name, path, body, status, expected) => {
+  it.each(rows)('is refused: %s to %s', async (_name, path, body, status, expected) => {
     const call = { raw: { bytes: Buffer.from(body), contentType: 'application/json' } };
     const reply = await api().post(path, call);
     expect([reply.status, reply.body]).toEqual([status, expect.objectContaining(expected)]);
@@ -140,7 +139,7 @@ describe('a body', () => {
 
 describe('a queue_id', () => {
   const routes = ['audio', 'video'].flatMap((kind) => ['retrieve', 'complete'].map((step) => `/${kind}/${step}`));
-  it.each(routes)('that is none is unknown to %s, and one that is no text is refused', async (path) => {
+  it.each(routes)('is unknown to %s if it names no job, and refused if it is not a string', async (path) => {
     const model = path.startsWith('/audio') ? 'piece-music' : 'bare-video';
     for (const queue_id of [randomUUID(), '', 'x', '../..', "' or 1=1 --", '\u0000', 'ü'.repeat(36)]) {
       const { status, body } = await api().post(path, { json: { model, queue_id } });
@@ -153,7 +152,7 @@ describe('a queue_id', () => {
 });
 
 describe('a medium', () => {
-  /** A few at a time, as a careless client would. */
+  /** Runs six at a time, like a careless client. */
   async function eachOf<Row>(rows: readonly Row[], ask: (row: Row) => Promise<void>): Promise<void> {
     const waiting = [...rows];
     const take = async () => {
@@ -170,7 +169,7 @@ describe('a medium', () => {
     if (status === 400) expect(pointsOf(reply), label).toContain(at.replaceAll(/\[(\d+)\]/g, '.$1'));
   }
 
-  it('whose address leads inside, in any spelling and at any place, gets one answer and no visit', async () => {
+  it('gets one answer and no request if its URL is internal, in any spelling and field', async () => {
     await eachOf(insidePlaces(isLong()), async ({ at, host, fields }) => {
       const reply = await api().post('/video/queue', { json: { ...ORDER, ...fields } });
       const error = `The ${at} could not be fetched.`;
@@ -178,33 +177,33 @@ describe('a medium', () => {
     });
   }, 300_000);
 
-  it('on a port of this machine gets that answer, too', async () => {
+  it('gets the same answer on a port of this machine', async () => {
     const { port } = canary.address() as AddressInfo;
     const json = { ...ORDER, image_url: `http://127.0.0.1:${port}/` };
     const { status, body } = await api().post('/video/queue', { json });
     expect([status, body.error]).toEqual([400, 'The image_url could not be fetched.']);
   });
 
-  it('of a server that goes wrong is refused by the name of its field', async () => {
+  it("is refused with its field's name if its server fails", async () => {
     await eachOf(wrongServers(world.media), expectNamed);
   });
 
-  it('that is none, or too much of one, is refused by the name of its field', async () => {
+  it("is refused with its field's name if it is invalid or too large", async () => {
     await eachOf(wrongFiles(world.media, whole), expectNamed);
   });
 
-  it('handed in that is none, or too much of one, is refused by the name of its field', async () => {
+  it("is refused with its field's name if it is inline and invalid or too large", async () => {
     for (const row of wrongDataUrls()) await expectNamed(row);
   });
 
-  it('is one of reference videos that are too long in all', async () => {
+  it('is refused if the reference videos are too long together', async () => {
     const url = world.media.serve('reference.mp4', clip({ seconds: 2.5, rate: 4 }));
     const json = { ...ORDER, reference_video_urls: [url, url, url] };
     const reply = await api().post('/video/queue', { json });
     expect([reply.status, pointsOf(reply)]).toEqual([400, ['reference_video_urls']]);
   });
 
-  it('of a quote is refused as that of its order would be', async () => {
+  it('is refused in a quote as in its order', async () => {
     const urls: [string, number][] = [
       ['http://169.254.169.254/', 400],
       [world.media.at('/missing'), 400],
@@ -223,8 +222,8 @@ describe('a medium', () => {
   });
 });
 
-describe('afterwards', () => {
-  it('the processes live, caught every error, and the books agree', async () => {
+describe('the deployment afterwards', () => {
+  it('has live processes without uncaught errors, and a sound ledger', async () => {
     const { farebox } = world;
     expect((await fetch(`${farebox.origin}/healthz`)).status).toBe(200);
     const metrics = await (await fetch(`${farebox.origin}/metrics`)).text();

@@ -1,4 +1,4 @@
-/** Somebody's web server: media under their names, and every way in which such a server can go wrong. */
+/** Foreign web server: serves media by name, and fails in every way. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serveFile } from '../fileServer.ts';
@@ -6,9 +6,9 @@ import { serveFile } from '../fileServer.ts';
 export interface MediaServer {
   /** `127.0.0.1:port`, for `allowPrivateHosts`. */
   host: string;
-  /** Adds a file, or replaces one; the address that it has. */
+  /** Adds or replaces a file. Returns its URL. */
   serve(name: string, bytes: Buffer): string;
-  /** The address of a behaviour of BEHAVIOURS or of fileServer.ts. */
+  /** URL of a behaviour of BEHAVIOURS or fileServer.ts. */
   at(path: string): string;
   close(): void;
 }
@@ -22,15 +22,15 @@ const BEHAVIOURS: Record<string, (response: ServerResponse) => void> = {
     response.writeHead(200, { 'content-type': 'image/png' });
     pump(response);
   },
-  /** Announces more than any medium may have, and sends little of it. */
+  /** Announces more than the limit of any medium, and sends little. */
   '/gigabyte': (response) => response.writeHead(200, { 'content-length': '1000000000' }).write('RIFF'),
-  /** A byte now and then. */
+  /** Sends a byte every 400 ms. */
   '/dripping': (response) => {
     response.writeHead(200, { 'content-type': 'image/png' });
     const drip = setInterval(() => response.write('x'), 400);
     response.once('close', () => clearInterval(drip));
   },
-  /** Sends a hundred times what it announced. */
+  /** Sends a hundred times the announced length. */
   '/understated': (response) => {
     response.writeHead(200, { 'content-length': '1000' });
     response.end(Buffer.alloc(100_000, 7));
@@ -41,7 +41,7 @@ const BEHAVIOURS: Record<string, (response: ServerResponse) => void> = {
 
 function pump(response: ServerResponse): void {
   while (!response.destroyed && response.write(CHUNK)) {
-    // As fast as the socket takes it.
+    // Writes until the socket is full.
   }
   if (!response.destroyed) response.once('drain', () => pump(response));
 }

@@ -1,7 +1,7 @@
-/** Music and video models as an operator would write them into the configuration file, one for each price and rule. */
+/** Music and video models as an operator configures them, one for each price and rule. */
 
 const price = (usd: number) => ({ usd, diem: usd });
-/** No price of a test is a round one: what is rounded twice shows. */
+/** Prices are not round, so that rounding twice shows. */
 const byResolution = { any: price(0.010_101_011), '1080p': price(0.020_202_023) };
 
 export function music(id: string, pricing: object, spec: object = {}): object {
@@ -35,7 +35,7 @@ export const PER_SECOND = { per_second: price(0.000_333_333) };
 export const PER_PIECE = { generation: price(0.012_345_679) };
 export const BY_TIER = { durations: { 10: price(0.011), 30: price(0.029_000_001) } };
 
-/** Every member of `spec` that a music model can have. */
+/** All members of a music model's `spec`. */
 export const EVERY_MUSIC_OPTION = {
   ...{ supports_lyrics: true, lyrics_character_limit: 20, supports_force_instrumental: true },
   ...{ supports_lyrics_optimizer: true, supports_loop: true, supports_language_code: true },
@@ -54,7 +54,7 @@ const EVERY_INPUT = {
   },
 };
 
-/** Takes every published field but those of upscalers. */
+/** Accepts every published field except those of upscalers. */
 export const EVERYTHING: VideoParts = {
   constraints: {
     ...{ audio: true, audio_configurable: true, audio_input: true, prompt_character_limit: 40 },
@@ -70,7 +70,7 @@ export const PER_VIDEO: VideoParts = {
   price: { perGeneration: { any: price(0.123_456_789), '4k': price(0.5) } },
 };
 
-/** `auto` costs as much as the longest that is listed. */
+/** `auto` costs as much as the longest listed duration. */
 export const OF_ITS_OWN_LENGTH: VideoParts = { constraints: { durations: ['5s', '7s', 'auto'] } };
 
 export const BY_SOURCE: VideoParts = {
@@ -110,7 +110,7 @@ export const OF_FACES: VideoParts = {
   },
 };
 
-/** Of the kind of which this machine has one, too. */
+/** A local model of the same kind exists. */
 export const OF_PICTURES: VideoParts = {
   constraints: { model_type: 'image-to-video' },
   inputs: { image: 'optional' },
@@ -118,5 +118,5 @@ export const OF_PICTURES: VideoParts = {
 
 export const LINKED: VideoParts = { inputs: { downloadLink: true } };
 
-/** Shows that a source which only guides changes no price. */
+/** A source that only guides the video does not change its price. */
 export const GUIDED: VideoParts = { constraints: { video_input: true } };

@@ -1,6 +1,4 @@
-/**
- * Orders of music, speech and videos over HTTP, with real processes and real parts (AUDIO-1, VIDEO-1, JOB-1 to JOB-7).
- */
+/** Orders of music, speech and videos over HTTP, with real processes and parts (AUDIO-1, VIDEO-1, JOB-1 to JOB-7). */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CONSENT_VERSION } from '../../../api/video/consent.ts';
 import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';
@@ -26,12 +24,12 @@ beforeAll(() => {
 
 const api = () => world.farebox.account.api;
 
-/** Media that come out of an order: what it is by its first bytes, and what the answer says of it. */
+/** Expected media of an order: the first bytes and the response headers. */
 interface Made {
   name: string;
   order: () => Order;
   type: string;
-  /** Hexadecimal digits at the given byte. */
+  /** Expected bytes in hexadecimal at this offset. */
   signature: [at: number, hex: string];
   format?: string;
 }
@@ -85,8 +83,8 @@ const MADE: Made[] = [
   },
 ];
 
-describe('an order of', () => {
-  it.each(MADE)('$name is queued, made, delivered as often as asked, in parts too, and deleted', async (made) => {
+describe('orders', () => {
+  it.each(MADE)('queue, make, deliver repeatedly and in ranges, and delete $name', async (made) => {
     const order = made.order();
     const { model } = order.body as { model: string };
     const reply = await queue(api(), order);
@@ -135,10 +133,10 @@ async function expectParts(whole: Reply, ask: (range: string) => Promise<Reply>)
 }
 
 describe('delete_media_on_completion', () => {
-  it.each([MUSIC, VIDEO])('of $kind makes a delivery the last one', async (order) => {
+  it.each([MUSIC, VIDEO])('makes a delivery of $kind the last one', async (order) => {
     const job = await ordered(api(), order);
     await untilState(api(), job.queueId, 'stored');
-    // A part that leaves the end out is no completion.
+    // A range without the last byte does not complete the job.
     expect((await retrieve(api(), job, { deleteAfter: true, range: 'bytes=0-99' })).status).toBe(206);
     expect((await retrieve(api(), job, { deleteAfter: true })).status).toBe(200);
     expect((await retrieve(api(), job)).status).toBe(404);
@@ -156,7 +154,7 @@ describe('Idempotency-Key', () => {
     ['audio', MUSIC, { prompt: 'Another tram' }],
     ['video', VIDEO, { duration: '5s' }],
     ['video with its media', withPicture, { image_url: dataUrl('image/png', Buffer.concat([SQUARE, SQUARE])) }],
-  ])('makes one order of %s, whether asked later or at the same moment', async (_name, order, change) => {
+  ])('makes one order of equal %s requests, sent later or at once', async (_name, order, change) => {
     const { farebox } = world;
     const key = `key-of-${(order.body as { model: string }).model}`;
     const call: Call = { headers: { 'idempotency-key': key } };
@@ -189,7 +187,7 @@ describe('a consent', () => {
     body: { model: 'face-video', prompt: 'A tram', duration: '1s', ...more },
   });
 
-  it('is asked for exactly where faces may be shown, and the version that was given is on record', async () => {
+  it('is required exactly where faces may be shown, and its version is recorded', async () => {
     const { farebox } = world;
     const before = await farebox.moneyOf(farebox.account);
     const media = { end_image_url: picture, reference_image_urls: [picture], image_url: picture };
@@ -214,7 +212,7 @@ describe('a consent', () => {
     expect(consented.map(({ detail }) => detail)).toEqual([CONSENT_VERSION]);
   });
 
-  it('is not needed for words alone, and none that is given in part', async () => {
+  it('is not needed for text alone, and a partial one is refused', async () => {
     expect((await queue(api(), faces({}))).status).toBe(200);
     for (const given of [{ confirmed_legal_right: false }, { confirmed_legal_right: 'true' }, { more: true }]) {
       expect((await queue(api(), faces({ image_url: picture, ...consents(given) }))).status).toBe(400);
@@ -245,7 +243,7 @@ describe('a provider that refuses or delivers no media', () => {
     ],
     ['a broken video', film('garbled-video'), 500, { error: expect.any(String), credits_refunded: true }],
   ];
-  it.each(verdicts)('%s is refunded and told in the same words each time', async (_name, order, status, body) => {
+  it.each(verdicts)('causes a refund and the same answer each time: %s', async (_name, order, status, body) => {
     const { farebox } = world;
     const before = await farebox.moneyOf(farebox.account);
     const job = await ordered(api(), order);
@@ -269,7 +267,7 @@ function film(model: string): Order {
 describe('download_url', () => {
   const linked = film('linked-video');
 
-  it('needs no credential, is repeatable and in parts, and DELETE ends it', async () => {
+  it('needs no credential, serves repeatedly and in ranges, and DELETE ends it', async () => {
     const reply = await queue(api(), linked);
     const job: Ordered = { kind: 'video', model: 'linked-video', queueId: queueIdOf(reply) };
     const url = String(reply.body.download_url);
@@ -290,7 +288,7 @@ describe('download_url', () => {
     await expectNothingLeft(world);
   });
 
-  it('is 404 in every altered spelling, and before there is something', async () => {
+  it('is 404 in every altered spelling and after completion', async () => {
     const endless = await queue(api(), linked);
     const url = String(endless.body.download_url);
     await untilState(api(), queueIdOf(endless), 'stored');
@@ -312,7 +310,7 @@ describe('download_url', () => {
 });
 
 describe('a job', () => {
-  it('of somebody else is as unknown as one that never was', async () => {
+  it('is unknown to another account', async () => {
     const { other } = world.farebox;
     for (const order of [MUSIC, VIDEO]) {
       const job = await ordered(api(), order);
@@ -324,7 +322,7 @@ describe('a job', () => {
     }
   });
 
-  it('is told of in the words of its own kind only', async () => {
+  it('is shown by the routes of its own kind only', async () => {
     const job = await ordered(api(), MUSIC);
     await untilState(api(), job.queueId, 'stored');
     const body = { model: job.model, queue_id: job.queueId };
@@ -346,6 +344,6 @@ describe('a job', () => {
   });
 });
 
-describe('at the end', () => {
-  it('there is no workflow open, no object in storage and no file left', () => expectNothingLeft(world));
+describe('the deployment at the end', () => {
+  it('has no open workflow, object or file', () => expectNothingLeft(world));
 });

@@ -1,4 +1,4 @@
-/** The steps of a client that orders music or a video. */
+/** Client steps of a music or video order. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient, Call, Reply } from '../client.ts';
 import { eventually } from '../deployment.ts';
@@ -8,7 +8,7 @@ export type Kind = 'audio' | 'video';
 
 export interface Order {
   kind: Kind;
-  /** With its model. */
+  /** Request body with the model. */
   body: object;
 }
 
@@ -46,7 +46,7 @@ export function complete(api: ApiClient, { kind, model, queueId }: Ordered): Pro
   return api.post(`/${kind}/complete`, { json: { model, queue_id: queueId } });
 }
 
-/** The first answer of retrieve that is not PROCESSING. */
+/** First answer of retrieve other than PROCESSING. */
 export function outcomeOf(api: ApiClient, job: Ordered, timeoutMs?: number): Promise<Reply> {
   return eventually(async () => {
     const reply = await retrieve(api, job);
@@ -56,7 +56,7 @@ export function outcomeOf(api: ApiClient, job: Ordered, timeoutMs?: number): Pro
   }, timeoutMs);
 }
 
-/** What GET and DELETE of a `download_url` answer, without any credential. */
+/** Requests a `download_url` without a credential. */
 export async function download(url: string, init: RequestInit = {}): Promise<Reply> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
   const bytes = Buffer.from(await response.arrayBuffer());

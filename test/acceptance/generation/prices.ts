@@ -1,4 +1,4 @@
-/** Tests of orders.test.ts: one price from the quote to the usage entry, to the nano (AUDIO-1, VIDEO-1). */
+/** Tests of orders.test.ts: one price from the quote to the usage entry, exact to the nano (AUDIO-1, VIDEO-1). */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { nanoFromNumber } from '../../../domain/money.ts';
 import type { Reply } from '../client.ts';
@@ -19,9 +19,9 @@ beforeAll(() => {
 interface PriceCase {
   name: string;
   kind: Kind;
-  /** What quote and queue are both asked, with the model. */
+  /** Fields of both quote and queue, with the model. */
   body: () => object;
-  /** What only the quote takes, or only the queue. */
+  /** Fields of only the quote or only the queue. */
   quoteOnly?: object;
   queueOnly?: object;
   nano: bigint;
@@ -82,7 +82,7 @@ const AUDIO: PriceCase[] = [
   },
 ];
 
-/** Fields that quote and queue share, the price, and whether there is a prompt. */
+/** Fields of both quote and queue, price, and whether the prompt is missing. */
 const VIDEO_ROWS: [string, () => object, bigint, { wordless?: boolean }?][] = [
   ['the second', () => ({ model: 'any-video', duration: '5s', resolution: '256p' }), 50_505_055n],
   ['the default resolution', () => ({ model: 'any-video', duration: '5s' }), 50_505_055n],
@@ -130,8 +130,8 @@ const VIDEO: PriceCase[] = VIDEO_ROWS.map(([name, body, nano, { wordless = false
   ...(wordless ? {} : WORDS),
 }));
 
-describe('an order by', () => {
-  it.each([...AUDIO, ...VIDEO])('$name costs the same in quote, dry run, job, ledger and usage', async (row) => {
+describe('orders by', () => {
+  it.each([...AUDIO, ...VIDEO])('cost the same in quote, dry run, job, ledger and usage: $name', async (row) => {
     const { farebox } = world;
     const { api } = farebox.account;
     const { kind, nano } = row;
@@ -156,7 +156,7 @@ describe('an order by', () => {
     expect(await farebox.moneyOf(farebox.account)).toBe(before);
   });
 
-  it('whatever unit leaves nothing behind when it was cancelled', () => expectNothingLeft(world));
+  it('leave nothing behind after cancellation', () => expectNothingLeft(world));
 });
 
 async function inLedger(queueId: string, kind: string): Promise<bigint> {
@@ -167,7 +167,7 @@ async function inLedger(queueId: string, kind: string): Promise<bigint> {
   return BigInt(rows[0]?.amount ?? 0);
 }
 
-/** Over all currencies; a refund counts against its charge. */
+/** Sum over currencies. Refunds count against charges. */
 async function inUsage(requestId: unknown): Promise<bigint> {
   const { api, adminKey } = world.farebox.account;
   const { body }: Reply = await api.get('/billing/usage-history?pageSize=200', { key: adminKey });

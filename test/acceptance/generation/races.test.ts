@@ -1,4 +1,4 @@
-/** Requests that cross each other, clients that hang up and workers that die: each ends in one of the two right ways. */
+/** Concurrent requests, disconnecting clients and dying workers each end in one of the two correct ways. */
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,13 +13,13 @@ import { dataUrl, SQUARE } from './media.ts';
 import { complete, type Order, type Ordered, ordered, outcomeOf, queue, quoteOf, retrieve } from './orders.ts';
 import { expectNothingLeft, useWorld } from './world.ts';
 
-/** Where the tests arm a failpoint of the worker (infra/failpoints.ts). */
+/** File in which tests arm failpoints of the worker (infra/failpoints.ts). */
 const POINTS = path.join(services().folder, `points-${randomInt(1e9)}`);
 writeFileSync(POINTS, '');
 const world = useWorld({ FAREBOX_TEST_POINT: `@${POINTS}` });
 const ROUNDS = isLong() ? 40 : 4;
 const MUSIC: Order = { kind: 'audio', body: { model: 'quick-music', prompt: 'A tram at dawn' } };
-/** 1.9 MB, more than sockets take in at once. */
+/** 1.9 MB, more than socket buffers hold. */
 const LONG_MUSIC: Order = {
   kind: 'audio',
   body: { model: 'simulator-music', prompt: 'A long way', duration_seconds: 60 },
@@ -55,13 +55,13 @@ async function transfersOf(queueId: string): Promise<Transfer[]> {
   return rows;
 }
 
-/** Over all currencies. */
+/** Sum over currencies. */
 function sumOf(transfers: readonly Transfer[], kind: string): bigint {
   return transfers.filter((each) => each.kind === kind).reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 }
 
-describe('complete that crosses retrieve', () => {
-  it('leaves each retrieve with the whole media or none of it, and the charge as it is', async () => {
+describe('complete during retrieve', () => {
+  it('gives each retrieve all media or none, and keeps the charge', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const job = await stored(MUSIC);
       const whole = await retrieve(api(), job);
@@ -84,8 +84,8 @@ describe('complete that crosses retrieve', () => {
   });
 });
 
-describe('cancel that crosses the end of the job', () => {
-  it('either refunds it and there are no media, or is too late and there are', async () => {
+describe('cancel at the end of a job', () => {
+  it('either refunds without media, or is too late and leaves the media', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const job = await ordered(api(), MUSIC);
       await sleep(randomInt(250));
@@ -104,7 +104,7 @@ describe('cancel that crosses the end of the job', () => {
 });
 
 describe('a retrieve with delete_media_on_completion', () => {
-  it('that is cut at any byte leaves the media where they are', async () => {
+  it('leaves the media in place when cut off at any byte', async () => {
     const job = await stored(LONG_MUSIC);
     const whole = await retrieve(api(), job);
     expect(whole.bytes.length).toBeGreaterThan(1_900_000);
@@ -120,7 +120,7 @@ describe('a retrieve with delete_media_on_completion', () => {
   });
 });
 
-/** Asks for the media and their deletion, and is gone after so many bytes. Resolves to how many were read. */
+/** Requests the media with their deletion and disconnects after `bytes`. Returns the bytes read. */
 async function cutAt({ kind, model, queueId }: Ordered, bytes: number): Promise<number> {
   const { farebox } = world;
   const { hostname, port } = new URL(farebox.origin);
@@ -141,7 +141,7 @@ async function cutAt({ kind, model, queueId }: Ordered, bytes: number): Promise<
   });
 }
 
-/** The configuration of the processes with every price of one model doubled, in a file of its own. */
+/** Writes a configuration in which one model's prices are doubled. */
 function withDoublePrice(model: string): { file: string; configuration: Record<string, unknown> } {
   const text = readFileSync(world.farebox.environment.FAREBOX_CONFIG ?? '', 'utf8');
   const { limits, ...configuration } = JSON.parse(text) as {
@@ -161,7 +161,7 @@ function double(nano: bigint): object {
   return { usd, diem: usd };
 }
 
-/** What was paid, when every place that tells it tells the same. */
+/** Returns the charge. Expects the same amount in every place. */
 async function paidFor(queueId: string): Promise<bigint> {
   const transfers = await transfersOf(queueId);
   const paid = -sumOf(transfers, 'charge');
@@ -173,8 +173,8 @@ async function paidFor(queueId: string): Promise<bigint> {
   return paid;
 }
 
-describe('a price that changes between the quote and the charge', () => {
-  it('is charged, told and refunded from one and the same entry', async () => {
+describe('a price change between quote and charge', () => {
+  it('charges, shows and refunds one and the same price', async () => {
     const { configuration } = withDoublePrice('any-video');
     const dearer = await world.farebox.anotherApi(configuration);
     const order: Order = { kind: 'video', body: { model: 'any-video', prompt: 'A tram', duration: '1s' } };
@@ -195,7 +195,7 @@ describe('a price that changes between the quote and the charge', () => {
   });
 });
 
-describe('media handed in with an order whose worker dies', () => {
+describe('inline media of an order whose worker dies', () => {
   it('reach the next worker, and the order is charged once and made', async () => {
     const { farebox } = world;
     const { file } = withDoublePrice('pictured-video');

@@ -1,4 +1,4 @@
-/** A deployment that sells music and videos, simulated and its own, with a server of media that orders may name. */
+/** Deployment with simulated and local music and video models, and a media server for orders. */
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
@@ -29,11 +29,11 @@ export interface World {
   farebox: Deployment;
   media: MediaServer;
   cloud: ElevenLabsStub;
-  /** As the processes were started with, for further ones. */
+  /** Configuration of the processes, for additional ones. */
   configuration: Record<string, unknown>;
 }
 
-/** Runs for as long as nobody ends it. */
+/** Runs until it is cancelled. */
 const ENDLESS = { outcome: 'hang', latencyMs: 600_000 };
 
 const MUSIC = {
@@ -54,7 +54,7 @@ const VIDEO = {
   'face-video': video('face-video', OF_FACES),
 };
 
-/** What these are ordered for is over before anything would be made. */
+/** Tests of these models end before any output would exist. */
 const ENDLESS_MODELS = { ...MUSIC, ...VIDEO };
 
 const OTHERS: Record<string, { behaviour: object; model: object }> = {
@@ -88,7 +88,7 @@ function configure(media: MediaServer, cloud: ElevenLabsStub): Record<string, un
 }
 
 /**
- * Opened before the tests of the file and closed after them; the members are there as soon as a test runs. `further` are
+ * Opens before the tests of a file and closes after them. The members are set once a test runs. `further` are
  * environment variables of the processes.
  */
 export function useWorld(further: Record<string, string> = {}): World {
@@ -109,7 +109,7 @@ export function useWorld(further: Record<string, string> = {}): World {
   return world;
 }
 
-/** Whatever a test did: the books agree. What it kept is given up, so that the next one begins without it. */
+/** Checks the ledger after each test and ends its jobs for the next one. */
 async function clearUp({ farebox }: World): Promise<void> {
   expect(await checkLedger(farebox.pool)).toEqual([]);
   const { api } = farebox.account;
@@ -123,7 +123,7 @@ async function clearUp({ farebox }: World): Promise<void> {
   }
 }
 
-/** The deletion follows the answer by a moment where it was not what was asked for. */
+/** Without a client request the deletion follows shortly after the answer. */
 export async function expectNothingLeft({ farebox }: World): Promise<void> {
   const empty = async () => ((await farebox.objects()).length === 0 ? true : undefined);
   await eventually(empty).catch(() => undefined);

@@ -1,15 +1,15 @@
-/** Fields that are wrong before anybody looks at a medium: each row an order that is right but for one of them. */
+/** Orders with exactly one invalid field, which is refused before any medium is read. */
 
 export interface WrongField {
   name: string;
   path: string;
-  /** JSON, or text for what JSON cannot say. */
+  /** JSON object, or text for values without JSON form. */
   body: object | string;
-  /** Where the answer must point, as steps joined by dots; what follows is free. */
+  /** Expected path of the issue, joined by dots. It may continue. */
   at: string;
 }
 
-/** Nothing is ever fetched there: the order is refused first. */
+/** Never fetched, because the order is refused first. */
 const URL = 'http://example.com/x';
 const MUSIC = { model: 'any-music', prompt: 'A tram at dawn' };
 const VIDEO = { model: 'any-video', prompt: 'A tram', duration: '5s' };
@@ -33,7 +33,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 40)}… (${text.length})` : text;
 }
 
-/** The value written into the text as it is, e.g. `1e400`. */
+/** Writes the value into the text as it is, e.g. `1e400`. */
 function unspeakable(path: string, base: object, [field, text]: [string, string]): WrongField {
   const body = `${JSON.stringify(base).slice(0, -1)},"${field}":${text}}`;
   return { name: `${path}: ${field} ${text.slice(0, 60)}`, path, body, at: field };
@@ -60,7 +60,7 @@ const AUDIO_FIELDS: Values = [
   ['model', 'bare-video', 'some-voice'],
 ];
 
-/** Every option, of a model that has none. */
+/** Options that the model does not have. */
 const NO_AUDIO_OPTIONS: Values = [
   ['lyrics_prompt', 'La la'],
   ['duration_seconds', 5],
@@ -89,10 +89,10 @@ const DURATIONS = [
   ...['5', '5s ', ' 5s', '5S', '05s', '1e9s', '-1s', '٥s', '5.5s', '0s', '11s', '31s', '', 'auto', '5s\u0000'],
   ...[5, null, ['5s'], {}, true],
 ];
-/** Where a source decides: only its own seconds, or nothing. */
+/** Invalid durations where the source decides: only its own seconds are allowed. */
 const HINTS = ['Auto', '-1', '0', '0s', '301', '300.1', '1e2', '5 s', 5];
 
-/** A camera's way of two points, one of which is `point`. */
+/** Camera path of two points, the second with `point`. */
 const way = (point: object) => [
   { time: 0, azimuth: 0, elevation: 0, distance: 1 },
   { time: 1, azimuth: 90, elevation: 0, distance: 1, ...point },
@@ -179,7 +179,7 @@ const UPSCALE_FIELDS: Values = [
   ['duration', ...HINTS],
 ];
 
-/** Every field that a model need not have, of one that has none of them. */
+/** Optional fields, for a model that has none of them. */
 const NO_OPTIONS: Values = [
   ['negative_prompt', 'Rain'],
   ['audio', true],

@@ -1,4 +1,4 @@
-/** Media that no order gets through: addresses that lead inside, servers that misbehave, files that are none or too much. */
+/** Media that every order refuses: internal URLs, failing servers, and invalid or too large files. */
 
 import { gif, greyPng } from '../../engines/media/pictureFiles.ts';
 import { patched, stretched } from '../../engines/media/videoFiles.ts';
@@ -7,7 +7,7 @@ import { toneWav } from '../recordings.ts';
 import { clip, dataUrl, SQUARE } from './media.ts';
 import type { MediaServer } from './mediaServer.ts';
 
-/** Every place where an order can name a medium: the name in answers, and the fields with this address there. */
+/** Fields in which an order can name a medium: the name in answers, and fields with the URL. */
 const PLACES: readonly (readonly [at: string, fields: (url: string) => object])[] = [
   ['image_url', (url) => ({ image_url: url })],
   ['end_image_url', (url) => ({ image_url: GOOD_PICTURE, end_image_url: url })],
@@ -38,7 +38,7 @@ export interface WrongMedium {
 
 const INSIDE = [...LOOPBACK_HOSTS, ...INTERNAL_HOSTS];
 
-/** Each place with some of the addresses; with `all`, each with each. */
+/** Each field with some internal hosts. With `all`, each with every host. */
 export function insidePlaces(all: boolean): { at: string; fields: object; host: string }[] {
   const everywhere = PLACES.flatMap(([at, fields]) => INSIDE.map((host) => ({ at, fields, host })));
   const some = INSIDE.filter((_, number) => number % 6 === 0);
@@ -51,7 +51,7 @@ export function insidePlaces(all: boolean): { at: string; fields: object; host: 
   }));
 }
 
-/** Files at one place each; `whole` is a video of a second. */
+/** Each invalid file in one field. `whole` is a video of one second. */
 export function wrongFiles(media: MediaServer, whole: Buffer): WrongMedium[] {
   const long = stretched(whole, 1_000);
   const files: [name: string, at: string, bytes: Buffer, status?: number][] = [
@@ -83,13 +83,13 @@ export function wrongFiles(media: MediaServer, whole: Buffer): WrongMedium[] {
   });
 }
 
-/** Width and height of the first track's sample entry. */
+/** Enlarges width and height of the first track's sample entry. */
 function enlarged(copy: Buffer, at: number): void {
   copy.writeUInt16BE(60_000, at + 28);
   copy.writeUInt16BE(60_000, at + 30);
 }
 
-/** Servers at one place each. */
+/** Each failing server in one field. */
 export function wrongServers(media: MediaServer): WrongMedium[] {
   const servers: [name: string, at: string, path: string, status?: number][] = [
     ['an empty file', 'image_url', '/empty-file'],
@@ -111,7 +111,7 @@ export function wrongServers(media: MediaServer): WrongMedium[] {
   }));
 }
 
-/** Handed in with the request instead of named. */
+/** Invalid media inline in the request. */
 export function wrongDataUrls(): WrongMedium[] {
   const [large, noise] = [Buffer.alloc(25 * 1_048_576 + 1, 7), Buffer.alloc(100, 7)];
   return [

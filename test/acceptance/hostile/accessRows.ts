@@ -1,4 +1,4 @@
-/** Requests that see, keep or repeat more than their caller should: keys, jobs, payments, and calls without a price. */
+/** Requests that reach for more than their caller's own: keys, jobs, payments, and calls without a price. */
 import { headerOf } from '../../payments/paidWorld.ts';
 import { signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { ask, type HostileRow } from './row.ts';
@@ -100,10 +100,10 @@ const PATHS = [
   ...['/characters?search=a', '/billing/usage-history', '/billing/usage-analytics'],
   ...['/api_keys/rate_limits', '/api_keys', '/audit'],
 ];
-/** More than are allowed in the two minutes that a slow machine may take for them. */
+/** More than the rate limit of the two minutes that a slow machine may need for them. */
 const MAX_CALLS = 2_600;
 
-/** By an account whose limits are the usual ones. The first refusal, else the last answer. */
+/** Calls with the default limits. Returns the first refusal or else the last answer. */
 async function callUntilRefused({ origin, newPoorKey }: HostileWorld) {
   const key = await newPoorKey();
   let last = { status: 0, body: '' };

@@ -1,4 +1,4 @@
-/** Requests that cost more than they paid, worked before they paid, or told more than they should. */
+/** Requests that cost more than they paid, caused work before payment, or revealed too much. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { ACCESS_ROWS } from './accessRows.ts';
@@ -23,7 +23,11 @@ describe.each([
   ['that gets what is its own', ACCESS_ROWS],
   ...(process.env.FAREBOX_TEST_LONG === '1' ? ([['that takes long', LONG_ROWS]] as const) : []),
 ] as const)('a caller %s', (_name, rows) => {
-  it.each(rows.map((row) => [row.name, row] as const))('%s', { timeout: 400_000 }, async (_name, row) => {
-    await checkRow(world, row, world);
-  });
+  it.each(rows.map((row) => [row.name, row] as const))(
+    'answers within its bounds: %s',
+    { timeout: 400_000 },
+    async (_name, row) => {
+      await checkRow(world, row, world);
+    },
+  );
 });

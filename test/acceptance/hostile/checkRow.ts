@@ -1,13 +1,13 @@
-/** Checks a hostile request: its answer, its price, the requests to others, and the turns and memory of the process. */
+/** Checks a hostile request: answer, price, requests to others, event loop turns and memory. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Deployment, eventually } from '../deployment.ts';
 import { readStall } from '../stallReports.ts';
 import type { HostileRow } from './row.ts';
 
-/** `npm run bench -- stalls` has the bar, 100 ms; here the parts and other tests share the cores. */
+/** `npm run bench -- stalls` has the bar of 100 ms. Here other processes share the cores. */
 const MAX_STALL_MS = 500;
-/** The longest bodies, of 35 MB, stand in memory as bytes, as text and as values, and V8 grows its heap ahead of that. */
+/** Bodies of up to 35 MB are in memory as bytes, text and values, and V8 grows its heap ahead of that. */
 const MAX_GROWTH_BYTES = 300 * 1024 * 1024;
 const SETTLED_WITHIN_MS = 60_000;
 
@@ -17,7 +17,7 @@ export interface StallFigure {
   growthBytes: number;
 }
 
-/** For `npm run bench -- stalls`, which runs these rows, too: a line of JSON for each. */
+/** Writes a JSON line for `npm run bench -- stalls`, which also runs these rows. */
 function noteStall(figure: StallFigure): void {
   const file = process.env.FAREBOX_STALL_FIGURES;
   if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
@@ -52,7 +52,7 @@ export async function checkRow<Target>(
   const paid = before.money - (await deployment.moneyOf(account));
   if (row.charged === undefined) expect(paid).toBeGreaterThanOrEqual(row.atLeast ?? 1n);
   else expect(paid).toBe(row.charged);
-  // Nobody else's money moved either.
+  // No other account was charged.
   if (row.charged === 0n) expect(await deployment.transfers()).toBe(before.transfers + (row.topUps ?? 0));
   if (row.status === 402) expect(childrenOf(api.pid).filter((pid) => !children.includes(pid))).toEqual([]);
   expect(takeSeen().sort()).toEqual([...(row.seen ?? [])].sort());
@@ -63,7 +63,7 @@ export async function checkRow<Target>(
   expect(() => process.kill(api.pid, 0)).not.toThrow();
 }
 
-/** Children that read documents and pages are kept for the next ones. */
+/** Children that parse documents and pages are kept for later requests. */
 function childrenOf(pid: number): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
 }

@@ -1,12 +1,12 @@
-/** Hostile inputs that need another world than one API process, by the tests that send them. */
+/** Hostile inputs that need more than one API process, with the tests that send them. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 interface Covered {
   input: string;
-  /** Below test/. */
+  /** Path below test/. */
   file: string;
-  /** As it stands there. */
+  /** Exact text of the title in that file. */
   title: string;
 }
 
@@ -181,9 +181,12 @@ function inFile(file: string, titles: Record<string, string>): Covered[] {
   return Object.entries(titles).map(([input, title]) => ({ input, file, title }));
 }
 
-describe('a hostile input that another test sends', () => {
-  it.each(COVERED_ELSEWHERE.map((each) => [each.input, each] as const))('%s', (_input, { file, title }) => {
-    const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-    expect(source).toContain(title);
-  });
+describe('hostile inputs of other tests', () => {
+  it.each(COVERED_ELSEWHERE.map((each) => [each.input, each] as const))(
+    'have a test: %s',
+    (_input, { file, title }) => {
+      const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+      expect(source).toContain(title);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Requests that take a minute of a core, of the API or of a decoder: a busy machine has no time for them. */
+/** Requests that take a minute of CPU time in the API or a decoder. They run in long mode only. */
 import { madeByFfmpeg } from '../recordings.ts';
 import { sixBodies } from './plainRows.ts';
 import { ask, formOf, type HostileRow } from './row.ts';
@@ -6,7 +6,7 @@ import type { HostileWorld } from './world.ts';
 
 export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
   {
-    // One connection cannot send as much within the minute that a body has.
+    // One connection cannot send more within the minute for a body.
     name: 'six conversations at once in chunks of one byte, 5.4 MB together',
     send: sixBodies(900_000),
     ...{ status: 400, body: /Invalid JSON/, charged: 0n },
@@ -25,7 +25,7 @@ export const LONG_ROWS: readonly HostileRow<HostileWorld>[] = [
       const body = formOf(bytes, 'long.flac', { model: 'local-transcribe' });
       return await ask(origin, '/audio/transcriptions', { key, body });
     },
-    // It is decoded first.
+    // The recording is decoded before it is refused.
     ...{ status: 422, body: /at most 20 minutes; the recording lasts 7200 seconds/, charged: 0n },
     whenSlow: [
       {

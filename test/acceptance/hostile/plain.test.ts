@@ -1,4 +1,4 @@
-/** Requests that once ended or froze an API process: their answer, their price, and what the process notices of them. */
+/** Requests that once crashed or blocked an API process: answer, price and effect on the process. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, it } from 'vitest';
@@ -25,9 +25,13 @@ afterAll(async () => {
   sites?.close();
 });
 
-it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))('%s', { timeout: 120_000 }, async (_name, row) => {
-  const { account, origin } = deployment;
-  const { takeSeen, urls } = sites;
-  const target = { origin, key: account.inferenceKey, ...urls };
-  await checkRow({ deployment, stallFile, takeSeen }, row, target);
-});
+it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))(
+  'answers within its bounds: %s',
+  { timeout: 120_000 },
+  async (_name, row) => {
+    const { account, origin } = deployment;
+    const { takeSeen, urls } = sites;
+    const target = { origin, key: account.inferenceKey, ...urls };
+    await checkRow({ deployment, stallFile, takeSeen }, row, target);
+  },
+);

@@ -1,4 +1,4 @@
-/** Hostile requests that need nothing but an API, a site and an account with funds. Others add rows. */
+/** Hostile requests that need only an API, a site and a funded account. Other files add rows. */
 import { xlsx } from '../../engines/documents/archives.ts';
 import { type Answer, ask, formOf, type HostileRow, type HostileTarget, postJson, sendBytes, sendRaw } from './row.ts';
 
@@ -8,7 +8,7 @@ const TOO_MANY_RULES = { status: 400, body: /too many rules for an address of th
 const letters = (count: number) => 'ab cd'.repeat(count / 5);
 
 interface PlainTarget extends HostileTarget {
-  /** A site whose robots.txt has a thousand long rules that nearly match. */
+  /** Site whose robots.txt has a thousand long rules that nearly match. */
   ruledSite: string;
 }
 type Row = HostileRow<PlainTarget>;
@@ -133,7 +133,7 @@ function scrapeRuled(path: string) {
   return (target: PlainTarget) => postJson('/augment/scrape', { url: `${target.ruledSite}${path}` })(target);
 }
 
-/** Without `100 Continue`, which the client waits for. */
+/** Request whose client waits for `100 Continue`. */
 const AWAITED =
   'POST /api/v1/provider-callbacks/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n' +
   'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n';
@@ -153,7 +153,7 @@ export function sixBodies(bytes: number) {
     sixTimes(() => sendBytes('/chat/completions', bytes)(target));
 }
 
-/** The answer that is worst. */
+/** Sends six at once. Returns the answer with the highest status. */
 async function sixTimes(send: () => Promise<Answer>): Promise<Answer> {
   const answers = await Promise.all(Array.from({ length: 6 }, send));
   return answers.reduce((worst, answer) => (answer.status > worst.status ? answer : worst));

@@ -1,11 +1,11 @@
-/** A request that is cheap to send and was dear to serve, and what is to be seen of it from all sides. */
+/** A request that is cheap to send and was expensive to serve, with its expected effects. */
 import { connect } from 'node:net';
 
 export interface HostileTarget {
   origin: string;
   /** Key of an account with funds. */
   key: string;
-  /** A site whose robots.txt and pages are hostile; the API may read it. */
+  /** Site with hostile robots.txt and pages, which the API may read. */
   site: string;
 }
 
@@ -23,15 +23,15 @@ interface ExpectedAnswer {
 export interface HostileRow<Target = HostileTarget> extends ExpectedAnswer {
   name: string;
   send(target: Target): Promise<Answer>;
-  /** ExpectedAnswers that are as lawful where the machine is too slow for the one above. */
+  /** Other allowed answers on a slow machine. */
   whenSlow?: readonly (ExpectedAnswer & { because: string })[];
-  /** USD in nano units; left out: at least `atLeast`. */
+  /** Nano units. Undefined: at least `atLeast`. */
   charged?: bigint;
-  /** 1 unless told. */
+  /** Minimum charge. Default: 1. */
   atLeast?: bigint;
-  /** Credits that others got by it; none unless told. */
+  /** Number of transfers to other accounts. Default: 0. */
   topUps?: number;
-  /** Requests that upstreams and sites see; none unless told. */
+  /** Requests that upstreams and sites receive. Default: none. */
   seen?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface Sending {
   method?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** Sent as JSON; a form as it is. */
+  /** Sent as JSON, unless it is a form. */
   body?: object;
 }
 
@@ -75,7 +75,7 @@ export function formOf(bytes: Buffer, name: string, fields: Record<string, strin
   return form;
 }
 
-/** Reads the beginning of a stream until `isEnough`, and leaves. */
+/** Reads a stream until `isEnough`, then disconnects. */
 export async function leaveStream(
   origin: string,
   path: string,
@@ -95,7 +95,7 @@ export async function leaveStream(
 
 const PIECES = 1_000;
 
-/** A body of so many bytes that is no JSON, each in a chunk of its own. */
+/** Sends `count` bytes of invalid JSON, each in its own chunk. */
 export function sendBytes(path: string, count: number) {
   return ({ origin, key }: Pick<HostileTarget, 'origin' | 'key'>) =>
     sendRaw(origin, {
@@ -111,7 +111,7 @@ export function sendBytes(path: string, count: number) {
     });
 }
 
-/** Answer to a request that is written by hand; the server may answer before it has all of it. */
+/** Sends a raw request. The server may answer before it has read all. */
 export function sendRaw(
   origin: string,
   { head, pieces }: { head: string; pieces(): Iterable<Buffer> },
@@ -119,7 +119,7 @@ export function sendRaw(
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     const answer: Buffer[] = [];
-    // A client that has its answer sends nothing more.
+    // The client stops sending after the answer.
     socket.on('data', (bytes) => {
       answer.push(bytes);
       socket.end();

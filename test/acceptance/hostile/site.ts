@@ -1,4 +1,4 @@
-/** A site that hurts whoever reads it. */
+/** Site with hostile pages and robots.txt. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -7,15 +7,15 @@ const WORDS = '<p>Words of a page that says something, and says it again. </p>'.
 export interface HostileSite {
   /** `127.0.0.1:port`. */
   host: string;
-  /** The paths that were asked for since the last call. */
+  /** Paths requested since the last call. */
   takeSeen(): string[];
   close(): void;
 }
 
-/** Names everybody again and again. */
+/** Robots.txt that repeats `user-agent:*`. */
 export const repeatedNames = (times: number) => `${'user-agent:*\n'.repeat(times)}${'allow:/\n'.repeat(times)}`;
 const RUN = 'a'.repeat(250);
-/** Rules that match the addresses of this site but for a letter in their middle. */
+/** Rules that match URLs of this site except for one letter in the middle. */
 const NEAR_MISSES = `user-agent:*\n${`allow:/*${RUN}b${RUN}\n`.repeat(1_000)}`;
 
 export async function openHostileSite(robots: string = repeatedNames(10_000)): Promise<HostileSite> {
@@ -50,7 +50,7 @@ export async function openHostileSite(robots: string = repeatedNames(10_000)): P
 
 export interface PlainSites {
   hosts: string[];
-  /** Parts of the target of plain rows. */
+  /** URLs in the target of plain rows. */
   urls: { site: string; ruledSite: string };
   takeSeen(): string[];
   close(): void;

@@ -1,4 +1,4 @@
-/** Conversations that cost more than they once paid: by their media, by what their service tells, or by leaving early. */
+/** Conversations that once cost more than they paid: by media, reported usage, or early disconnection. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dataUrl, png } from '../../api/text/pictures.ts';
 import type { ChatScript } from '../../stubs/openaiScript.ts';
@@ -11,7 +11,7 @@ type Row = HostileRow<HostileWorld>;
 
 const PATH = '/chat/completions';
 const CENT = 10_000_000n;
-/** Nano-USD for a token of the models here. */
+/** Nano USD per token of the models here. */
 const IN = 1_250n;
 const OUT = 10_000n;
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
@@ -121,7 +121,7 @@ function frame(content: string, usage?: object) {
   };
 }
 
-/** A medium whose service counts so many tokens, with an answer of one. */
+/** A medium for which the service counts these tokens, with an answer of one token. */
 function told(name: string, make: () => Promise<object>, prompt_tokens: number): Row {
   return {
     name: `a conversation with ${name}`,
@@ -168,7 +168,7 @@ function pagesOf({ sites }: HostileWorld): string {
   return Array.from({ length: 5 }, (_, turn) => `${sites.large}/page?${turn}`).join(' and ');
 }
 
-/** A thousand tokens that a conversation writes to the cache of its service. */
+/** A conversation that writes a thousand tokens to its service's cache. */
 function cacheWrite(ttl: '5m' | '1h', nanoPerToken: bigint): Row {
   const part = { type: 'text', text: 'Hello there. '.repeat(600), cache_control: { type: 'ephemeral', ttl } };
   const [short, long] = ttl === '5m' ? [1_000, 0] : [0, 1_000];

@@ -1,4 +1,4 @@
-/** Requests of callers without funds that once had work done for them first. */
+/** Requests of callers without funds that once caused work before their refusal. */
 import { newEvmWallet, signText } from '../../harness/signIns.ts';
 import { workbook } from './plainRows.ts';
 import { type Answer, ask, formOf, type HostileRow, type Sending, sendBytes } from './row.ts';
@@ -22,7 +22,7 @@ async function poor(world: HostileWorld): Promise<Sending> {
   return { key: await world.newPoorKey() };
 }
 
-/** Ten in a message. */
+/** Four messages with ten images each. */
 const fortyImages = ({ site }: HostileWorld) =>
   Array.from({ length: 4 }, (_message, message) => ({
     role: 'user',
@@ -88,7 +88,7 @@ export const UNFUNDED_ROWS: readonly Row[] = [
   },
 ];
 
-/** The answer to a new wallet that signs for an ADMIN key. */
+/** Requests an ADMIN key for a new wallet. */
 async function walletKey(origin: string): Promise<Answer> {
   const path = '/api_keys/generate_web3_key';
   const { body } = await ask(origin, path, { key: undefined });

@@ -1,4 +1,4 @@
-/** A deployment whose upstreams, sites and chain all count what they are asked for, and callers without funds. */
+/** Deployment with counting upstreams, sites and chain, and with callers without funds. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
@@ -21,16 +21,16 @@ import { type HostileSite, openHostileSite, repeatedNames } from './site.ts';
 
 export interface HostileWorld extends HostileTarget, Watched {
   adminKey: string;
-  /** The same, with robots.txt of other sizes. */
+  /** Sites like `site` with other sizes of robots.txt. */
   sites: Record<'small' | 'middle' | 'large', string>;
   chat: OpenAiStub;
   claude: AnthropicStub;
   chain: EvmChain;
-  /** An ADMIN key of a new account that has nothing. */
+  /** Returns an ADMIN key of a new account without funds. */
   newPoorKey(): Promise<string>;
-  /** A key of the account with funds, for 1 USD, that is a child of another one. */
+  /** Child key with a limit of 1 USD, of the funded account. */
   childKey: string;
-  /** Job of the same account, ordered without the child key. */
+  /** Job of the same account that the child key did not order. */
   queueId: string;
   close(): Promise<void>;
 }
@@ -142,7 +142,7 @@ async function openFamily({ pool, account }: Deployment) {
   return { childKey: child.secret, queueId };
 }
 
-/** As the header of a payment that its chain has and that was credited. */
+/** Header of a payment that is on its chain and credited. */
 export async function creditPayment({ origin, chain }: HostileWorld): Promise<string> {
   const header = headerOf(chain, await signedOn(chain));
   const paid = await presentPayment(origin, header);

@@ -1,4 +1,4 @@
-/** What becomes of a job by what ElevenLabs does: it answers an order with the recording, in one call. */
+/** Outcomes of a job by the behaviour of ElevenLabs, which returns the recording in the order's response. */
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
@@ -22,7 +22,7 @@ import { MAX_POLLS, TIMEOUTS } from './timing.ts';
 interface ElevenLabsPlan extends RowOptions {
   next?: StubBehaviour[];
   settings?: Partial<ElevenLabsStub['settings']>;
-  /** Another than the one that the service has. */
+  /** Key that the service expects in place of the configured one. */
   key?: string;
 }
 
@@ -65,7 +65,7 @@ const ok = (body: Buffer | string, contentType = 'audio/mpeg'): StubBehaviour =>
   ...{ contentType, body },
 });
 
-/** What the stub makes of a prompt without a length. */
+/** The stub's audio for a prompt without a length. */
 const MADE: Ending = { state: 'stored', bytes: silentMp3(10), contentType: 'audio/mpeg' };
 const FAILED = failed('The audio service failed.');
 const UNUSABLE = failed('The audio service answered no usable audio.');

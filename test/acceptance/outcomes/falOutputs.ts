@@ -1,4 +1,4 @@
-/** What becomes of a job by how fal delivers its output. */
+/** Outcomes of a job by fal's delivery of its output. */
 
 import { type FalPlan, fal, forGood, once, reply } from './falService.ts';
 import { FILM, FILMED, PAGE, PICTURE, SONG, STORED } from './media.ts';
@@ -16,7 +16,7 @@ const at = (url: string): FalPlan => ({
   },
 });
 
-/** In so many pieces that the last comes when the job is over. */
+/** Pieces of which the last comes after the job's deadline. */
 const LATE = { kind: 'pieces', bytes: SONG, pieces: 50, everyMs: (DEADLINE_MS + 2_000) / 50 } as const;
 
 export const FAL_OUTPUTS: readonly OutcomeRow[] = [

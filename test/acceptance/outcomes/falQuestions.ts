@@ -1,4 +1,4 @@
-/** What becomes of a job by how fal answers questions about it. */
+/** Outcomes of a job by fal's answers to status requests. */
 import type { OrderStep } from '../../stubs/fal/fal.ts';
 import { ending, type FalPlan, fal, fields, forGood, once, reply, times } from './falService.ts';
 import { FILMED, GARBAGE, PAGE, STORED } from './media.ts';

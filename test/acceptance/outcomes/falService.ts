@@ -1,4 +1,4 @@
-/** A fal for one row, and the words in which the rows say what it does. */
+/** fal stub for one row, and functions that describe its behaviour. */
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as listenRaw, type Server } from 'node:net';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
@@ -12,7 +12,7 @@ const MODELS = { audio: 'fal-ai/stable-audio-25/text-to-audio', video: 'wan/v2.6
 export interface FalPlan extends RowOptions {
   does?(stub: FalStub): void;
   faults?: { [Stage in FalStage]?: FalFault[] };
-  /** Nobody listens at its address: for good, or for so long. */
+  /** Time during which its address refuses connections. May be infinite. */
   refusesForMs?: number;
 }
 
@@ -48,7 +48,7 @@ async function startRow(plan: FalPlan, kind: 'audio' | 'video'): Promise<RowServ
   };
 }
 
-/** Gives the stub an address at which connections are refused until the time is over. */
+/** Gives the stub an address that refuses connections until the time is over. */
 async function openLater(stub: FalStub, refusesForMs: number): Promise<{ close(): void }> {
   const placeholder = createServer();
   const port = await listenAt(placeholder, 0);
@@ -79,7 +79,7 @@ export function reply(status: number, body?: unknown, headers?: Record<string, s
   return { kind: 'reply', status, body, ...(headers && { headers }) };
 }
 
-/** The first answer of a stage; those after it are as they should be. */
+/** Faults the first response of a stage. Later ones are correct. */
 export const once = (stage: FalStage, fault: FalFault): FalPlan => ({ faults: { [stage]: [fault] } });
 export const times = (count: number, stage: FalStage, fault: FalFault): FalPlan => ({
   faults: { [stage]: Array.from({ length: count }, () => fault) },
@@ -92,5 +92,5 @@ export const ending = (status: number, body: unknown): FalPlan => ({
     stub.result = { status, body };
   },
 });
-/** The form in which models name what is wrong. */
+/** Error body in which models name an invalid field. */
 export const fields = (type: string, msg: string) => ({ detail: [{ loc: ['body', 'prompt'], msg, type }] });

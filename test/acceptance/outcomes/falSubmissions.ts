@@ -1,4 +1,4 @@
-/** What becomes of a job by how fal takes its order in. */
+/** Outcomes of a job by fal's answer to its submission. */
 import { fal, fields, forGood, once, reply, times } from './falService.ts';
 import { FILMED, GARBAGE, PAGE, STORED } from './media.ts';
 import { failed, LOST, OFFLINE, type OutcomeRow, refusedFilm, refusedPrompt, TIMED_OUT, wrong } from './row.ts';
@@ -6,7 +6,7 @@ import { MAX_POLLS } from './timing.ts';
 
 const FAILED = failed('The media service failed.');
 const NOT_TAKEN = { accepted: 0 } as const;
-/** What asks it again does so after growing pauses. */
+/** Repeated submissions come after growing pauses. */
 const PATIENT = { mostAsked: MAX_POLLS } as const;
 const RETRIED = { mostAsked: 2 } as const;
 

@@ -1,4 +1,4 @@
-/** Runs what it is given, so many at a time, in the order of asking. */
+/** Runs work in the order of calls, with a limit on concurrency. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function inTurns(most: number): InTurn {
@@ -10,7 +10,7 @@ export function inTurns(most: number): InTurn {
     try {
       return await work();
     } finally {
-      // The place goes to who waits longest, without being free in between.
+      // The longest waiter takes the slot without freeing it.
       const next = waiting.shift();
       if (next) next();
       else running -= 1;

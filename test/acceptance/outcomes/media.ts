@@ -1,4 +1,4 @@
-/** What the services of the table deliver when they deliver. */
+/** Media and bodies that the services of the table deliver. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ export const STORED: Ending = { state: 'stored', bytes: SONG, contentType: 'audi
 export const FILMED: Ending = { state: 'stored', bytes: FILM, contentType: 'video/mp4' };
 
 export const PAGE = '<html><body>Something is wrong</body></html>';
-/** One byte more than answers may have. */
+/** One byte above the limit of answers. */
 export const GARBAGE = 'x'.repeat(1024 * 1024 + 1);
-/** A picture, whatever it is declared as. */
+/** A picture, independent of its declared type. */
 export const PICTURE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
 function makeFilm(): Buffer {

@@ -1,4 +1,4 @@
-/** One deployment with a provider and a model for each row, and the way of a job through it. */
+/** Deployment with a provider and a model per row, and the client steps of a job. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -9,13 +9,13 @@ import type { OrderKind, RowService } from './row.ts';
 import { RECOMMENDED } from './row.ts';
 import { DEADLINE_MS, POLL_FIRST_MS, POLL_LONGEST_MS } from './timing.ts';
 
-/** Nano USD; every model of a kind costs the same. */
+/** Nano USD. Every model of a kind has the same price. */
 export const PRICES: Record<OrderKind, bigint> = { audio: 70_000_000n, video: 110_000_000n };
 
 interface RowModel {
   id: string;
   kind: OrderKind;
-  /** Name of the entry among the providers. */
+  /** Name of the provider in the configuration. */
   provider: string;
   upstreamModel: string;
 }
@@ -28,14 +28,14 @@ export interface Job {
 
 export interface OutcomeWorld {
   farebox: Deployment;
-  /** The same with other prices. */
+  /** The same configuration with other prices. */
   configurationWith(prices: Record<OrderKind, bigint>): object;
   order(model: Pick<RowModel, 'id' | 'kind'>, prompt: string): Promise<Job>;
-  /** Resolves when the job has its output or has ended without; rejects when it has neither in time. */
+  /** Resolves when the job is stored or has ended. Rejects after the time limit. */
   untilOver(job: Job): Promise<JobState>;
   retrieve(job: Job): Promise<Reply>;
   complete(job: Job): Promise<Reply>;
-  /** What the ledger says of a job: nano units, what was taken negative. */
+  /** Ledger amounts of a job in nano units. Charges are negative. */
   booked(job: Job): Promise<{ charge: bigint; refund: bigint }>;
   close(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export async function openOutcomeWorld(
       const headers = { 'idempotency-key': id };
       const ask = () => api.post(`/${kind}/queue`, { headers, json: { model: id, prompt, ...film } });
       let reply = await ask();
-      // A busy machine may say so; as the answer asks, the same order is placed again.
+      // A busy machine may answer 503, after which the order is repeated.
       for (let again = 0; reply.status === 503 && again < 3; again += 1) reply = await ask();
       const { queue_id: queueId } = reply.body;
       if (reply.status === 200 && typeof queueId === 'string') return { queueId, model: id, kind };
@@ -93,7 +93,7 @@ export async function openOutcomeWorld(
   };
 }
 
-/** As an operator would write it into the configuration. */
+/** The model as an operator configures it. */
 function modelOf({ id, kind, provider, upstreamModel }: RowModel, prices: Record<OrderKind, bigint>): object {
   const amount = Number(prices[kind]) / 1e9;
   const price = { usd: amount, diem: amount };
@@ -129,10 +129,10 @@ async function booked(pool: pg.Pool, queueId: string): Promise<{ charge: bigint;
   return { charge, refund };
 }
 
-/** The slowest row ends with its deadline; a busy machine is late. */
+/** The slowest row ends at its deadline. The margin is for a busy machine. */
 const OVER_LIMIT_MS = DEADLINE_MS + 60_000;
 
-/** One question for all jobs at a time: a hundred that each ask for themselves would be what is measured. */
+/** Polls all jobs with one query. A hundred separate pollers would distort the measurement. */
 function watchStates(pool: pg.Pool) {
   const over = new Map<string, JobState>();
   let stopped = false;

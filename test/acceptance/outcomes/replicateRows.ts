@@ -1,4 +1,4 @@
-/** What becomes of a job by what Replicate does: its outputs are at a host of their own. */
+/** Outcomes of a job by the behaviour of Replicate, whose outputs are on a separate host. */
 import {
   type Moment,
   type ReplicateStub,

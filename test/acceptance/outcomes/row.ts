@@ -1,21 +1,21 @@
-/** A row of the table of provider outcomes: what the service does, and what the client, the books and the store see of it. */
+/** Row of the table of provider outcomes: the service's behaviour, and its effect on client, ledger and bucket. */
 import type { JobState } from '../../../domain/jobs.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
 
 export type OrderKind = 'audio' | 'video';
 
-/** A service of its own for each row, so that rows may run at the same time. */
+/** Each row has its own service, so that rows can run at once. */
 export interface RowService {
-  /** Its entry among the providers of the configuration. */
+  /** Provider entry in the configuration. */
   entry: object;
   upstreamModel: string;
-  /** Where its outputs are, when that is not its own address: `host:port`. */
+  /** `host:port` of its outputs if they are elsewhere. */
   allowedHost?: string;
-  /** Orders that it took in, whatever became of the reply. */
+  /** Number of accepted orders, whatever became of the reply. */
   accepted(): number;
-  /** Requests to take an order in. */
+  /** Number of submission requests. */
   asked(): number;
-  /** Where a test has more to say to a fal than its row does. */
+  /** The fal stub, for tests that control more than their row does. */
   fal?: FalStub;
   close(): Promise<void>;
 }
@@ -28,31 +28,31 @@ export interface OutcomeRow {
   prompt: string;
   start(): Promise<RowService>;
   end: Ending;
-  /** How many orders the service takes in; never more than one. */
+  /** Number of orders that the service accepts. */
   accepted: 0 | 1;
-  /** How often it is asked to take one in, at most. */
+  /** Maximum number of submission requests. */
   mostAsked: number;
-  /** In long runs only: a row of another service goes the same way through our code. */
+  /** Runs in long mode only, because a row of another service covers the same code. */
   seldom?: true;
 }
 
 export type Ending =
-  /** The client is sent exactly these bytes, and the charge stands. */
+  /** The client gets exactly these bytes, and the charge stays. */
   | { state: 'stored'; bytes: Buffer; contentType: string }
-  /** The client reads this each time it asks, and the charge is given back. */
+  /** The client gets this answer each time, and the charge is refunded. */
   | { state: Extract<JobState, 'failed' | 'timed_out'>; status: number; body: object };
 
 export type RowOptions = Partial<Pick<OutcomeRow, 'kind' | 'prompt' | 'accepted' | 'mostAsked'>>;
 
-/** What is said in the same words wherever it comes from; the refund is in the books before. */
+/** Error with the same text from every cause. The refund is booked before. */
 function ended(status: number, error: string): Ending {
   return { state: 'failed', status, body: { error, credits_refunded: true } };
 }
 
-/** The client's order was at fault. */
+/** Error caused by the client's order. */
 export const wrong = (words: string) => ended(400, words);
 export const failed = (words: string) => ended(500, words);
-/** Our account or our configuration at the service is at fault, which is none of the client's business. */
+/** Error of our account or configuration at the service, of which the client sees no details. */
 export const OFFLINE = ended(503, 'The model is not available at the moment.');
 
 export const TIMED_OUT: Ending = {
@@ -61,7 +61,7 @@ export const TIMED_OUT: Ending = {
   body: { error: 'The job did not finish in time.', credits_refunded: true },
 };
 
-/** The reply to the order was lost or unreadable, and the service cannot be asked for it by our reference. */
+/** The reply to the order was lost or unreadable, and the service has no lookup by our reference. */
 export const LOST = ended(500, "The provider's reply was lost, and it cannot be asked what became of the job.");
 
 export function refusedPrompt(words: string, suggestion?: string): Ending {
@@ -69,7 +69,7 @@ export function refusedPrompt(words: string, suggestion?: string): Ending {
   return { state: 'failed', status: 422, body: { error: words, ...proposal } };
 }
 
-/** The model of another service that the configuration of the table has for the same task. */
+/** Model of another service for the same task in this configuration. */
 export const RECOMMENDED = 'recommended-film';
 
 export function refusedFilm(message: string): Ending {
@@ -78,7 +78,7 @@ export function refusedFilm(message: string): Ending {
   return { state: 'failed', status: 422, body: { error } };
 }
 
-/** More than any row comes to ask. */
+/** More repetitions than any row uses. */
 export function always<T>(value: T): T[] {
   return Array.from({ length: 1_000 }, () => value);
 }
