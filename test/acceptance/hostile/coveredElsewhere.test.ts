@@ -182,11 +182,8 @@ function inFile(file: string, titles: Record<string, string>): Covered[] {
 }
 
 describe('hostile inputs of other tests', () => {
-  it.each(COVERED_ELSEWHERE.map((each) => [each.input, each] as const))(
-    'have a test: %s',
-    (_input, { file, title }) => {
-      const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-      expect(source).toContain(title);
-    },
-  );
+  it.each(COVERED_ELSEWHERE.map((each) => [each.input, each] as const))('%s', (_input, { file, title }) => {
+    const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    expect(source).toContain(title);
+  });
 });

@@ -25,13 +25,9 @@ afterAll(async () => {
   sites?.close();
 });
 
-it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))(
-  'answers within its bounds: %s',
-  { timeout: 120_000 },
-  async (_name, row) => {
-    const { account, origin } = deployment;
-    const { takeSeen, urls } = sites;
-    const target = { origin, key: account.inferenceKey, ...urls };
-    await checkRow({ deployment, stallFile, takeSeen }, row, target);
-  },
-);
+it.each(PLAIN_ROWS.map((row) => [row.name, row] as const))('%s', { timeout: 120_000 }, async (_name, row) => {
+  const { account, origin } = deployment;
+  const { takeSeen, urls } = sites;
+  const target = { origin, key: account.inferenceKey, ...urls };
+  await checkRow({ deployment, stallFile, takeSeen }, row, target);
+});
