@@ -147,7 +147,7 @@ describe('a form with a recording', () => table(RECORDING_FORMS));
 
 describe('an address', () => {
   const cases = addresses('http://files', () => 'http://inside/');
-  it.each(cases)('refuses $name with $status', async ({ path = '', call, status, body }) => {
+  it.each(cases)('is refused: $name with $status', async ({ path = '', call, status, body }) => {
     const json = JSON.parse(
       JSON.stringify(call.json).replaceAll('http://files', originOf(files)).replaceAll('http://inside/', inside()),
     );
