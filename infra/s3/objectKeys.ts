@@ -2,7 +2,7 @@
 export const INCOMING = 'incoming/';
 export const OUTPUT = 'output/';
 
-/** Measured bytes: uploaded by the client, or fetched by this service. */
+/** Measured source: uploaded by the client, or fetched by this service. */
 export function sourceKey(queueId: string): string {
   return `${INCOMING}${queueId}/source`;
 }
@@ -12,7 +12,7 @@ export function mediaKey(queueId: string, index: number): string {
   return `${INCOMING}${queueId}/media/${index}`;
 }
 
-/** Parts of the order that must not enter a history: text and URLs of a user. */
+/** Parts of the order that must not enter a workflow history: text and URLs of a user. */
 export function sealedOrderKey(queueId: string): string {
   return `${INCOMING}${queueId}/order.json`;
 }

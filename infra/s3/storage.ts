@@ -24,7 +24,7 @@ export interface StorageOptions {
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** From sending a request to the first byte of its answer, and between two bytes. */
+  /** Longest wait from a request to the first byte of its answer, and between two bytes. */
   timeoutMs?: number;
 }
 
@@ -43,7 +43,7 @@ export interface StoredObject {
 interface StoredPage {
   objects: StoredObject[];
   next: string | undefined;
-  /** Clock of the store at its answer: the age of an object is by that clock only. */
+  /** Time of the answer by the store's clock, with which alone the age of an object is computed. */
   at: Date;
 }
 
@@ -61,7 +61,7 @@ interface GetFileOptions {
 }
 
 export interface Storage {
-  /** Puts a file; each attempt opens the body anew, so a half-sent one is never continued. */
+  /** Puts a file. Each attempt opens the body anew: a partly sent stream cannot be continued. */
   putFile(key: string, path: string, options: PutOptions & { sizeBytes: number }): Promise<void>;
   putBytes(key: string, bytes: Buffer, options: PutOptions): Promise<void>;
   /** Writes an object into a new file; false when there is none. */
@@ -82,7 +82,7 @@ export interface Storage {
 const ATTEMPTS = 3;
 const CONNECT_MS = 5_000;
 const MAX_CONNECTIONS = 256;
-/** Up to this size a body is sent in one piece: no chunked trailer, half the work of a stream. */
+/** Up to this size a body is sent in one piece, without a chunked trailer: half the work of a stream. */
 const IN_ONE_PIECE_BYTES = 1024 * 1024;
 
 interface Bucket {
@@ -111,7 +111,7 @@ export function openStorage(options: StorageOptions): Storage {
     (next) => async (request) => {
       const answer = await next(request);
       const { headers } = answer.response as { headers?: Record<string, string> };
-      // The SDK drops it.
+      // The SDK drops the `Date` header.
       if (answer.output) Object.assign(answer.output.$metadata, { date: headers?.date });
       return answer;
     },
@@ -152,7 +152,7 @@ function clientOptions({ endpoint, region, accessKeyId, secretAccessKey }: Stora
     // Uploads carry their SHA-256; the SDK's own CRC costs a quarter of a call (bench `jobs`).
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Built once per command type: nothing may be added to the middleware of a single command.
+    // The middleware is built once per command type: none may be added to a single command.
     cacheMiddleware: true,
     credentials: { accessKeyId, secretAccessKey },
   } as const;
@@ -224,7 +224,7 @@ async function list({ client, bucket }: Bucket, prefix: string, continuation?: s
   const objects = (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
     Key && LastModified ? [{ key: Key, sizeBytes: Size ?? 0, modifiedAt: LastModified }] : [],
   );
-  // It has whole seconds: the latest moment that it can mean.
+  // The header has whole seconds: take the latest moment that it can mean.
   const at = new Date(Date.parse((page.$metadata as { date?: string }).date ?? '') + 999);
   if (Number.isNaN(at.getTime())) throw new Error('the S3 server does not say what time it is');
   return { objects, next: page.NextContinuationToken, at };
@@ -237,7 +237,7 @@ async function createBucket({ client, bucket }: Bucket): Promise<void> {
   });
 }
 
-/** The SDK cannot repeat a streamed body, so puts of files are repeated here; those of bytes for one cause only. */
+/** The SDK cannot repeat a streamed body: puts of files are repeated here, puts of bytes for one cause only. */
 async function attempt(work: () => Promise<void>, isTransient: (error: unknown) => boolean): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -255,7 +255,7 @@ function mayPassBy(error: unknown): boolean {
   return status >= 500 || isFolderRace(error);
 }
 
-/** A store on a file system removes empty folders: a concurrent put reports that its object is a folder. */
+/** A store on a file system removes empty folders; a concurrent put then fails with "the object is a folder". */
 function isFolderRace(error: unknown): boolean {
   return error instanceof S3ServiceException && error.name === 'ExistingObjectIsDirectory';
 }

@@ -1,6 +1,6 @@
 /**
- * What is counted where it happens, deep below the wiring: one set per process, as there is one process. Labels come from
- * closed lists or from the configuration (models, providers), never from an account, a key or a request.
+ * Metrics that are counted deep below the wiring: one set per process. Labels come from closed lists or from the
+ * configuration (models, providers), never from an account, a key or a request.
  */
 import { Counter, Gauge, Histogram } from 'prom-client';
 
@@ -47,7 +47,7 @@ export const ledgerOverruns = new Counter({
   labelNames: ['cause'] as const,
   registers,
 });
-// An alert sees an increase only from a value that was there before.
+// An alert detects an increase only of a series that exists already.
 for (const cause of ['above_hold', 'left_above_hold', 'expired', 'released', 'no_hold', 'unwritten']) {
   ledgerOverruns.inc({ cause }, 0);
 }
@@ -148,7 +148,7 @@ interface ProviderCalls {
 
 const providerCalls = new Map<string, ProviderCalls>();
 
-/** To be counted up and down: a gauge would look its labels up at each step of each call. */
+/** The caller counts these up and down: a gauge would look up its labels at each step of each call. */
 export function providerCallsOf(provider: string): ProviderCalls {
   const known = providerCalls.get(provider) ?? { running: 0, queued: 0 };
   providerCalls.set(provider, known);

@@ -1,16 +1,16 @@
-/** Figures that have to be asked for: at most every few seconds, one question at a time, never waited for long. */
+/** Gauges that need a query: at most one every few seconds, one at a time, with a deadline. */
 
 export interface PeriodicQuery<T> {
   everyMs: number;
-  /** How long a scrape waits for the answer. */
+  /** Longest wait of a scrape. */
   deadlineMs: number;
   ask(): Promise<T>;
   show(answer: T): void;
-  /** There is no answer: what is not known must be missing, neither zero nor old. */
+  /** Called without an answer: an unknown value must be missing, neither zero nor old. */
   hide(): void;
 }
 
-/** To be called by every gauge that shows the answer, so that a scrape has them all of the same moment; never throws. */
+/** Called by every gauge that shows the answer, so that a scrape has values of one moment. Never throws. */
 export function createGaugeProbe<T>(question: PeriodicQuery<T>): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | undefined;

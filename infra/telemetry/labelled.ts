@@ -1,12 +1,12 @@
 /**
- * What `labels()` of a metric makes, kept: the library checks and builds it anew at each call, several times a request.
- * Benches `front` and `chat`.
+ * Caches the children of a metric: the library validates and builds one at each `labels()` call, several times a
+ * request. Benches `front` and `chat`.
  */
 interface LabelledMetric<Child> {
   labels(...values: string[]): Child;
 }
 
-/** The values of labels are few by design, so nothing is ever forgotten here. */
+/** There are few label values by design, so entries are never evicted. */
 export function keepLabelled<Child>(metric: LabelledMetric<Child>): (...values: string[]) => Child {
   const known = new Map<string, Child>();
   return (...values) => {

@@ -1,4 +1,4 @@
-/** Figures that live in the database: open holds, running jobs and payments that are not over. */
+/** Gauges from the database: open holds, running jobs and pending payments. */
 
 import { Gauge, type Registry } from 'prom-client';
 import { feeBudgetUnits, type PaymentNetworkSettings } from '../../domain/payments/networkSettings.ts';
@@ -7,10 +7,10 @@ import { createGaugeProbe } from './createGaugeProbe.ts';
 
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
-/** Above it a figure says "at least": counting a million of them every few seconds would be a load of its own. */
+/** A count of 100,000 means "at least": counting a million rows every few seconds would be a load of its own. */
 const MAX_COUNTED = 100_000;
 
-/** Later than the upkeep ends what a workflow did not end. */
+/** Longer than the upkeep needs to end a job that its workflow did not end. */
 const OVERDUE_MINUTES = 5;
 
 interface HoldFigures {
@@ -26,13 +26,13 @@ interface JobFigures {
   overdue: string;
 }
 
-/** The oldest among those that expire first: holds of one kind of request have one time to live. */
+/** The oldest of the holds that expire first: holds of one kind of request have the same lifetime. */
 const HOLDS = `select (select count(*) from (select 1 from holds limit ${MAX_COUNTED}) as counted) as holds_open,
     (select extract(epoch from ledger_now() - min(o.created_at))::float8
        from (select operation_id from holds order by expires_at limit 1000) as h
        join operations o on o.operation_id = h.operation_id and o.kind = 'charge') as oldest_hold_seconds`;
 
-/** Running jobs by partial index; those that ended are counted where they end, not here. */
+/** Running jobs, by partial index. Ended jobs are counted where they end. */
 const JOBS = `select model_id, state, count(*) as jobs,
     extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds,
     count(*) filter (where deadline_at < clock_timestamp() - interval '${OVERDUE_MINUTES} minutes') as overdue
@@ -58,11 +58,11 @@ const FEES = `select network, sum(fee_reserved)::text as fees from top_ups
 
 interface FeeFigures {
   network: string;
-  /** In the smallest units of the network's coin. */
+  /** In the smallest unit of the network's coin. */
   fees: string;
 }
 
-/** `payments`: of which the budgets of fees are told. */
+/** `payments`: networks whose fee budgets are shown. */
 export function registerLedgerMetrics(
   registry: Registry,
   sql: Sql,
@@ -170,7 +170,7 @@ interface LedgerFigures {
 
 async function read(sql: Sql): Promise<LedgerFigures> {
   return await inTransaction(sql, async (client) => {
-    // Given up by the server too: a scrape every few seconds must not pile statements up.
+    // The server gives up as well: a scrape every few seconds must not pile up statements.
     await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
     const holds = await client.query<HoldFigures>(HOLDS);
     const jobs = await client.query<JobFigures>(JOBS);
@@ -203,7 +203,7 @@ function showFees(gauges: LedgerGauges, { fees }: LedgerFigures, payments: reado
   }
 }
 
-/** One without labels has no other way to be missing than to have its one value removed. */
+/** A gauge without labels is hidden by removing its one value. */
 function hide(gauges: LedgerGauges): void {
   const { readable, holds, oldestHold, jobs, oldestJob, overdueJobs, topUps, oldestTopUp, feeBudget } = gauges;
   readable.set(0);

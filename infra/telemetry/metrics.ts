@@ -1,4 +1,4 @@
-/** What Prometheus reads from a process: one registry, counted where things happen. */
+/** The registry that Prometheus reads from a process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import { API_COUNTERS, WORKER_COUNTERS } from './counters.ts';
 
@@ -14,20 +14,19 @@ export interface Metrics {
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Finer at its low end: half a millisecond is the goal. */
+/** Finer at the low end: the goal is half a millisecond. */
 const ADDED_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 
-/** With the process's own figures: memory, CPU, garbage collection, event-loop lag. */
+/** Includes metrics of the process: memory, CPU, garbage collection, event-loop lag. */
 function createRegistry(service: string, counters: readonly unknown[]): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
-  // Each counter has label names of its own, and the list as a whole has no type that the library takes.
+  // Counters differ in their label names, so the list has no type that the library accepts.
   for (const counter of counters) registry.registerMetric(counter as Metric);
   return registry;
 }
 
-/** What a worker exports: what is counted in its steps. */
 export function createWorkerRegistry(): Registry {
   return createRegistry('worker', WORKER_COUNTERS);
 }

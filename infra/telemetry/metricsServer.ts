@@ -1,4 +1,4 @@
-/** `GET /metrics` of a process that serves nothing else. */
+/** `GET /metrics` of a process without another server. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
@@ -11,7 +11,7 @@ export interface MetricsServer {
 
 export interface MetricsServerOptions {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   mayMonitor: MonitorAccess;
 }
@@ -37,7 +37,7 @@ export async function serveMetrics(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  // Nobody's work depends on it once it listens.
+  // A later error of this server must not end the process.
   server.on('error', () => undefined);
   return {
     port: (server.address() as AddressInfo).port,

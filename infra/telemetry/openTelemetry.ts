@@ -1,6 +1,6 @@
 /**
- * Spans by OpenTelemetry, sent in batches by OTLP over HTTP. Loaded only when a collector is configured. What waits for
- * the collector is bounded in number and time, and is lost rather than waited for.
+ * OpenTelemetry spans, sent in batches by OTLP over HTTP. Loaded only when a collector is configured. The queue for the
+ * collector is limited in number and time; further spans are dropped.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -27,18 +27,18 @@ import { traceExports } from './counters.ts';
 import type { FinishedSpan, Note, Recorder, RequestSpan, SpanAttributes, SpanStart } from './spans.ts';
 
 export interface TracingOptions {
-  /** Of the collector; `/v1/traces` is added. */
+  /** URL of the collector; `/v1/traces` is appended. */
   endpoint: string;
-  /** Which process speaks: `api`, `worker`. */
+  /** Name of the process: `api`, `worker`. */
   service: string;
   buildId: string;
-  /** Told when the collector stops taking spans, not each time. */
+  /** Called when the collector begins to refuse spans, not for each loss. */
   onLost(error: unknown): void;
 }
 
 export interface OpenTelemetry {
   recorder: Recorder;
-  /** Sends what is waiting; the caller bounds the wait. */
+  /** Sends the waiting spans; the caller limits the wait. */
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function openTelemetry(options: TracingOptions): OpenTelemetry {
   return { recorder: createRecorder(provider, ids), close: () => provider.shutdown() };
 }
 
-/** Random ids, but for a trace that was promised one: a request's id is its trace's. */
+/** Random ids, except that the id of a request is the id of its trace. */
 function requestedIds() {
   const random = new RandomIdGenerator();
   return {
@@ -97,7 +97,7 @@ function createRecorder(provider: TracerProvider, ids: ReturnType<typeof request
   const tracer = provider.getTracer('farebox');
   const current = new AsyncLocalStorage<Span>();
 
-  /** Undefined: nothing is under way that it could belong to. */
+  /** Undefined: there is no span that it could belong to. */
   function parentOf({ parent, root }: SpanStart): Context | undefined {
     const remote = parent === undefined ? undefined : parseTraceparent(parent);
     if (remote) return trace.setSpanContext(ROOT_CONTEXT, remote);
@@ -151,7 +151,7 @@ function settingsOf({ kind, attributes }: SpanStart) {
   return { kind: KINDS[kind], ...(attributes && { attributes }) };
 }
 
-/** What went wrong by its code or class; its words may be anybody's. */
+/** Records the error's code or class only: its message may contain anything. */
 function fail(span: Span, error: unknown): void {
   const type = error instanceof FareboxError ? error.code : error instanceof Error ? error.name : typeof error;
   span.setAttribute('error.type', type);
@@ -177,7 +177,7 @@ const countEnded: SpanProcessor = {
   shutdown: async () => undefined,
 };
 
-/** Counts what the collector took and what was lost. */
+/** Counts sent and lost spans. */
 function counted(exporter: OTLPTraceExporter, onLost: (error: unknown) => void): SpanExporter {
   let losing = false;
   return {
@@ -187,7 +187,7 @@ function counted(exporter: OTLPTraceExporter, onLost: (error: unknown) => void):
         traceExports.labels(lost ? 'lost' : 'sent').inc(spans.length);
         if (lost && !losing) onLost(result.error);
         losing = lost;
-        // A loss is told above, once; told again here it would go to the library's own log.
+        // A loss is reported above, once; reported here, it would enter the library's own log.
         done({ code: 0 });
       });
     },

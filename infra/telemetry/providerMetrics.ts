@@ -1,4 +1,4 @@
-/** How the providers of queued jobs stand, as all workers see it: places taken, jobs in line, circuits. */
+/** State of the providers of queued jobs across all workers: places taken, waiting jobs, circuits. */
 import { Gauge, type Registry } from 'prom-client';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { inTransaction, type Sql } from '../postgres/pool.ts';
@@ -6,7 +6,7 @@ import { createGaugeProbe } from './createGaugeProbe.ts';
 
 const READ_EVERY_MS = 5_000;
 const READ_LIMIT_MS = 1_000;
-/** Above it a figure says "at least". */
+/** A count of 100,000 means "at least". */
 const MAX_COUNTED = 100_000;
 
 interface PlaceFigures {
@@ -79,7 +79,7 @@ function createGauges(registry: Registry, collect: () => Promise<void>) {
 
 async function read(sql: Sql): Promise<{ jobs: PlaceFigures[]; circuits: Circuit[] }> {
   return await inTransaction(sql, async (client) => {
-    // Given up by the server too: a scrape every few seconds must not pile statements up.
+    // The server gives up as well: a scrape every few seconds must not pile up statements.
     await client.query(`set local statement_timeout = ${READ_LIMIT_MS}`);
     const jobs = await client.query<PlaceFigures>(JOBS);
     const circuits = await client.query<Circuit>(CIRCUITS);

@@ -1,4 +1,4 @@
-/** How much work waits in Temporal's task queues, and for how long: what workers are scaled by. */
+/** Number and age of waiting tasks in Temporal's task queues: the metrics by which workers are scaled. */
 import { Gauge, type Registry } from 'prom-client';
 import { TASK_QUEUES } from '../../domain/queues.ts';
 import { backlogsOf } from '../temporal/backlog.ts';

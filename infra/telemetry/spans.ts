@@ -1,7 +1,7 @@
 /**
- * The steps of one request or job, as spans of one trace. While nothing records (no collector is configured) a step costs
- * one look at a variable, and no tracing library is loaded. What a span may carry is listed here: prompts, keys, queries
- * of URLs and the words of errors have no name, so they cannot get in by accident.
+ * The steps of one request or job, as spans of one trace. Without a configured collector a step costs one check of a
+ * variable, and no tracing library is loaded. All attributes of spans are listed here. Prompts, keys, URL queries and
+ * error messages have none, so they cannot get in by accident.
  */
 
 export type SpanAttributes = Partial<
@@ -29,21 +29,21 @@ export type SpanAttributes = Partial<
 
 export interface SpanStart {
   name: string;
-  /** `server` and `consumer` begin our part of the work, `client` waits for somebody else. */
+  /** `server` and `consumer` begin a part of our work, `client` waits for another service. */
   kind: 'server' | 'client' | 'consumer' | 'internal';
   attributes?: SpanAttributes;
-  /** W3C `traceparent` of the span below which it belongs; the one that is under way when left out. */
+  /** W3C `traceparent` of the parent span; default: the current span. */
   parent?: string | undefined;
-  /** Begins a trace of its own when there is no parent; without it, a step of nothing is not recorded. */
+  /** Without a parent, begins a trace. When false, a step without a parent is not recorded. */
   root?: boolean;
 }
 
-/** Adds to the span that is under way what is known only later. */
+/** Adds attributes that are known only after the start to the current span. */
 export type Note = (attributes: SpanAttributes) => void;
 
 export interface RequestSpan {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** `failed`: the mistake is ours. */
+  /** `failed`: the fault is ours. */
   end(route: string, attributes: SpanAttributes, failed: boolean): void;
 }
 
@@ -53,7 +53,7 @@ export interface FinishedSpan extends SpanStart {
   failed: boolean;
 }
 
-/** What a tracing library does for us; loaded only when traces are wanted. */
+/** Interface to a tracing library, which is loaded only when a collector is configured. */
 export interface Recorder {
   step<T>(start: SpanStart, work: (note: Note) => Promise<T>): Promise<T>;
   request(traceId: string, attributes: SpanAttributes): RequestSpan;
@@ -63,29 +63,29 @@ export interface Recorder {
 
 let recorder: Recorder | undefined;
 
-/** `undefined` ends it. */
+/** `undefined` stops the recording. */
 export function recordWith(next: Recorder | undefined): void {
   recorder = next;
 }
 
 const NOTHING: Note = () => undefined;
 
-/** Runs a step as a span below the one that is under way; an error that it throws marks it as failed. */
+/** Runs a step as a child span of the current span; an error that it throws marks the span as failed. */
 export function inSpan<T>(start: SpanStart, work: (note: Note) => Promise<T>): Promise<T> {
   return recorder === undefined ? work(NOTHING) : recorder.step(start, work);
 }
 
-/** The root of a trace whose id is the request's; undefined while nothing records. */
+/** Root span of a trace whose id is the request's; undefined without a recorder. */
 export function requestSpan(traceId: string, attributes: SpanAttributes): RequestSpan | undefined {
   return recorder?.request(traceId, attributes);
 }
 
-/** A step whose beginning and end were noted elsewhere. */
+/** Records a step whose start and end were measured elsewhere. */
 export function recordFinished(span: FinishedSpan): void {
   recorder?.finished(span);
 }
 
-/** W3C `traceparent` of the span that is under way, to hand on to whoever continues the work. */
+/** W3C `traceparent` of the current span, for a process that continues the work. */
 export function traceparent(): string | undefined {
   return recorder?.traceparent();
 }

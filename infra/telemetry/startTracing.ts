@@ -1,10 +1,10 @@
-/** Turns traces on when a collector is configured. Without one nothing is loaded. */
+/** Starts tracing when a collector is configured. Without one nothing is loaded. */
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../log.ts';
 import { recordWith } from './spans.ts';
 
 export interface Tracing {
-  /** Sends what is waiting, for a bounded time; to be called when the last step has ended. */
+  /** Sends the waiting spans within a time limit; called after the last step. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** How the statements of the ledger are counted, timed and traced. */
+/** Counts, times and traces the statements of the ledger. */
 import { ledgerBatchSize, ledgerSeconds } from './counters.ts';
 import { keepLabelled } from './labelled.ts';
 import { inSpan, type SpanStart } from './spans.ts';
@@ -24,7 +24,7 @@ function statementSpan(name: string, operation: string): SpanStart {
 const sizes = keepLabelled(ledgerBatchSize);
 const times = keepLabelled(ledgerSeconds);
 
-/** A batch belongs to the requests of all its calls: it is counted, and each call has a span of its own. */
+/** A batch belongs to several requests, so it is counted here, and each call has its own span. */
 export async function countLedgerBatch<T>(steps: readonly LedgerStep[], run: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   let outcome = 'failed';
@@ -44,7 +44,7 @@ export async function countLedgerBatch<T>(steps: readonly LedgerStep[], run: () 
 
 const PREFIX = 'ledger_';
 
-/** A statement by its prepared name: those that move or read money are the ledger's, the others are only traced. */
+/** Counts statements whose prepared name begins with `ledger_`, and traces all. */
 export function watchStatement<T>(name: string, run: () => Promise<T>): Promise<T> {
   if (!name.startsWith(PREFIX)) return inSpan(statementSpan(name, name), run);
   const operation = name.slice(PREFIX.length);

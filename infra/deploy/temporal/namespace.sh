@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates the namespace that TEMPORAL_NAMESPACE names; the container is started again until the server serves.
+# Creates the namespace TEMPORAL_NAMESPACE; the container restarts until the server is healthy.
 set -eu
 temporal operator cluster health --address "$TEMPORAL_ADDRESS"
 temporal operator namespace describe --address "$TEMPORAL_ADDRESS" --namespace "$TEMPORAL_NAMESPACE" ||

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings Temporal's own two databases to the schema of this image; does nothing where they have it already.
+# Migrates Temporal's two databases to the schema of this image; does nothing when they have it.
 set -eu
 schema=/etc/temporal/schema/postgresql/v12
 temporal-sql-tool --database temporal setup-schema --version 0.0

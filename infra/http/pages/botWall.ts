@@ -1,4 +1,4 @@
-/** Recognises the pages that bot protections answer with instead of the page that was asked for. */
+/** Recognises pages that a bot protection returns in place of the requested page. */
 import type { FetchedPage } from '../guardedPage.ts';
 
 interface Wall {
@@ -39,13 +39,13 @@ const WALLS: readonly Wall[] = [
     marks: ['g-recaptcha', 'h-captcha', 'cf-turnstile', 'hcaptcha.com/captcha', 'Please verify you are a human'],
   },
 ];
-/** Statuses with which bots are turned away. */
+/** Statuses that bot protections answer with. */
 const TURNED_AWAY = [401, 403, 405, 429, 503];
 const READ_BYTES = 256 * 1024;
-/** A page with more text than this is accepted, whatever scripts it has. */
+/** A page with more text than this is accepted, whatever scripts it contains. */
 const CHALLENGE_CHARACTERS = 1_000;
 
-/** Name of the protection. `text`: text of the page; undefined before the conversion. */
+/** Name of the protection, or undefined. `text`: text of the page; undefined before the conversion. */
 export function botWall({ status, headers, body }: FetchedPage, text?: string): string | undefined {
   if (!TURNED_AWAY.includes(status) && (text === undefined || text.length > CHALLENGE_CHARACTERS)) return undefined;
   const html = body.toString('latin1', 0, READ_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Reads a page of the web as markdown (TEXT-30): URL rules, robots.txt, the guarded fetch, bot protections, and the
- * conversion in a child process that is killed when it takes too long or too much.
+ * Reads a web page as markdown (TEXT-30): URL rules, robots.txt, guarded fetch, bot protections, and the conversion in
+ * a child process that is killed above a limit of time or memory.
  */
 import { FareboxError } from '../../../domain/errors.ts';
 import { type ChildPool, createChildPool } from '../../../engines/child/childPool.ts';
@@ -23,13 +23,13 @@ import { checkPageUrl, refuseBlockedHost } from './pageUrl.ts';
 import { createRobotsCheck, type RobotsCheck } from './robotsCheck.ts';
 
 export interface PageReaderOptions extends GuardedFetchOptions {
-  /** Of page and redirects together; 30 s by default. */
+  /** For page and redirects together; 30 s by default. */
   fetchTimeoutMs?: number;
   /** For the conversion alone; 15 s by default. */
   convertTimeoutMs?: number;
   /** Pages that are converted at the same time. */
   maxChildren?: number;
-  /** Pages that are fetched or converted at the same time, and who waits for that. */
+  /** Limits of the pages that are fetched or converted at the same time, and of the waiting ones. */
   turns?: Partial<SemaphoreOptions>;
   /** The compiled child; the shipped one by default. */
   childPath?: string;
@@ -43,16 +43,16 @@ export interface ReadPage {
   title: string | undefined;
 }
 
-/** Share of the account that asks for the page: of fetched bytes and of the children that convert. */
+/** The account's share of fetched bytes and of the children that convert. */
 interface PageShare extends Pick<Holding, 'take'> {
   inSlot<T>(kind: 'pages' | 'conversions', work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 export interface PageReader {
   /**
-   * Throws FareboxError: `invalid_source` for a URL that may not be asked for or leads to no text, `blocked_source` where
-   * the site wants no automated reader, `unavailable` where too many pages are being read, `rate_limited` where the share is
-   * used up, `page_failed` for all else. Throws the signal's reason when it is aborted.
+   * Throws FareboxError: `invalid_source` for a URL that is not allowed or leads to no text, `blocked_source` where the
+   * site refuses automated readers, `unavailable` where too many pages are being read, `rate_limited` where the share
+   * is exhausted, otherwise `page_failed`. Throws the signal's reason when it is aborted.
    */
   read(url: string, options?: { signal?: AbortSignal; share?: PageShare }): Promise<ReadPage>;
   close(): void;
@@ -64,7 +64,7 @@ const CONVERT_TIMEOUT_MS = 15_000;
 const HEAP_MB = 768;
 const CPU_SECONDS = 600;
 const PAGES_PER_CHILD = 200;
-/** Pages that are converted at a time. */
+/** Pages that are converted at the same time. */
 export const PAGE_CHILDREN = 2;
 /** A page is up to 10 MB in memory from its first byte until it is converted. */
 export const PAGES_AT_ONCE = 16;
@@ -137,7 +137,7 @@ async function fetchPage(reader: Reader, { url, signal, share }: PageOrder): Pro
     if (signal.aborted) throw signal.reason;
     if (error instanceof FareboxError) throw error;
     if (error instanceof BodyTooLarge) throw failed('The page is larger than 10 MB.');
-    // A refused inside address and a failed connection look and last the same (FETCH-5).
+    // A refused private address and a failed connection look alike and take the same time (FETCH-5).
     await settleFailure(reader.guard, startedAt);
     throw failed('The page could not be fetched.', describeFailure(error));
   }

@@ -1,10 +1,10 @@
-/** Checks the URL of a page by what the URL alone tells (TEXT-31). */
+/** Checks the URL of a page without opening a connection (TEXT-31). */
 import { isIP } from 'node:net';
 import { FareboxError } from '../../../domain/errors.ts';
 import { isPublicAddress, isPublicName } from '../publicAddress.ts';
 import { type AllowedHosts, effectivePort, hostnameOf, parseTarget } from '../targetUrl.ts';
 
-/** Sites that answer no automated reader. */
+/** Sites that refuse automated readers. */
 const BLOCKED_HOSTS = new Set([
   ...['x.com', 'www.x.com', 'mobile.x.com', 'twitter.com', 'www.twitter.com', 'mobile.twitter.com'],
   ...['reddit.com', 'www.reddit.com', 'old.reddit.com', 'new.reddit.com'],
@@ -22,7 +22,7 @@ export function checkPageUrl(text: string, hosts: AllowedHosts): URL {
   return url;
 }
 
-/** Also asked of each redirect. */
+/** Called for each redirect as well. */
 export function refuseBlockedHost(url: URL): void {
   const hostname = url.hostname.replace(/\.$/, '');
   if (!BLOCKED_HOSTS.has(hostname)) return;

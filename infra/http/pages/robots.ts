@@ -1,28 +1,28 @@
-/** robots.txt as RFC 9309 reads it: the groups that name us, or those for all; the longest pattern that matches decides. */
+/** robots.txt by RFC 9309: the groups that name us, otherwise those for all; the longest matching pattern decides. */
 
 interface RobotsRule {
   allow: boolean;
-  /** Without the `$` that it may have ended in. */
+  /** Without a final `$`. */
   pattern: string;
   toTheEnd: boolean;
 }
 
-/** The longest first: the first one that matches decides. */
+/** Longest pattern first, so that the first match decides. */
 export type RobotsRules = readonly RobotsRule[];
 
-/** `undecided`: rules and address are so long that comparing them would keep the process from other requests. */
+/** `undecided`: rules and URL are so long that comparing them would block the process. */
 export type RobotsVerdict = 'allowed' | 'excluded' | 'undecided';
 
 const MAX_LINES = 20_000;
 const MAX_LINE_LETTERS = 4_096;
 /** More than any site needs; the rules after them are ignored. */
 const MAX_RULES = 1_000;
-/** Letters of each rule with a star and of the address, again for each rule: 1,000 rules and an address of 1,900 letters. */
+/** Characters of the URL and of each rule with a star: 1,000 rules and a URL of 1,900 characters. */
 const MAX_COMPARED_LETTERS = 2_000_000;
 
 export function parseRobots(text: string, name: string): RobotsRules {
   const groups: { ours?: RobotsRule[]; all?: RobotsRule[] } = {};
-  /** A name that is repeated is one group: its rules count once. */
+  /** A repeated name is one group, to which its rules are added once. */
   const current = new Set<RobotsRule[]>();
   let naming = false;
   for (const { key, value } of linesOf(text)) {
@@ -31,7 +31,7 @@ export function parseRobots(text: string, name: string): RobotsRules {
       for (const group of current) addRule(group, key === 'allow', value);
       continue;
     }
-    // Names that follow each other share the rules after them; several groups of one name are one.
+    // Consecutive names share the rules after them; several groups of one name are merged.
     if (!naming) current.clear();
     naming = true;
     const whose = whoseGroup(value, name);
@@ -71,8 +71,8 @@ interface RobotsLine {
 }
 
 /**
- * Lines of other kinds say nothing. An empty rule allows and excludes nothing, but ends the names before it. Of a rule that
- * is too long the beginning excludes, which is more than the site asked for; it allows nothing.
+ * Other lines are ignored. An empty rule neither allows nor excludes, but ends the names before it. A rule that is too
+ * long is cut: cut `disallow` excludes more than the site asked for, cut `allow` allows nothing.
  */
 function linesOf(text: string): RobotsLine[] {
   const lines = text.replace(/^\ufeff/, '').split(/[\r\n]+/, MAX_LINES);
@@ -97,11 +97,11 @@ function whoseGroup(agent: string, name: string): 'ours' | 'all' | undefined {
 function toRule(allow: boolean, value: string): RobotsRule {
   const toTheEnd = value.endsWith('$');
   const pattern = comparable(toTheEnd ? value.slice(0, -1) : value);
-  // A copy: a part of the file's text would keep all of it in memory.
+  // A copy: a slice would keep the whole file in memory.
   return { allow, pattern: Buffer.from(pattern).toString(), toTheEnd };
 }
 
-/** Without a regular expression made from a stranger's text: each part is looked for after the one before. */
+/** Searches part after part: a regular expression made from a stranger's text could take very long. */
 function matchesAfter(path: string, start: number, { rest, toTheEnd }: { rest: string[]; toTheEnd: boolean }): boolean {
   const last = toTheEnd ? rest.pop() : undefined;
   let at = start;
@@ -113,12 +113,12 @@ function matchesAfter(path: string, start: number, { rest, toTheEnd }: { rest: s
   return last === undefined ? at === path.length : path.length - last.length >= at && path.endsWith(last);
 }
 
-/** For each beginning of a part: how many of its last letters are a shorter beginning of the part. */
+/** For each prefix of a part: length of its longest proper suffix that is a prefix too. */
 const repeats = new Uint16Array(3 * MAX_LINE_LETTERS);
 
 /**
- * Where the first occurrence of the part ends, or -1: the search of Knuth, Morris and Pratt, which goes once over either
- * text. `indexOf` takes the product of their lengths where a site chose both.
+ * End of the first occurrence of the part, or -1. The Knuth-Morris-Pratt search reads each text once. `indexOf` takes
+ * the product of their lengths for texts that a site chose.
  */
 function endOf(part: string, path: string, from: number): number {
   if (part.length > path.length - from) return -1;
@@ -135,7 +135,7 @@ function endOf(part: string, path: string, from: number): number {
   return part.length === 0 ? from : -1;
 }
 
-/** Letters of the part that the text ends in after one more letter, where it ended in so many before. */
+/** Length of the longest prefix that the text ends with after one more letter; `before`: that without it. */
 function extended(part: string, before: number, letter: number): number {
   let same = before;
   while (same > 0 && part.charCodeAt(same) !== letter) same = repeats[same - 1] ?? 0;
@@ -144,7 +144,7 @@ function extended(part: string, before: number, letter: number): number {
 
 const ESCAPES = Array.from({ length: 256 }, (_, byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`);
 
-/** One spelling for each path: what needs no percent sign has none, all else has one in capitals. */
+/** Normalizes a path: escapes of unreserved characters are decoded, all other escapes are in upper case. */
 function comparable(path: string): string {
   const bytes = /^[\x21-\x7e]*$/.test(path) ? path : Buffer.from(path).toString('latin1');
   return bytes.replace(/%[0-9a-f]{2}|[^\x21-\x7e]/gi, (written) => {

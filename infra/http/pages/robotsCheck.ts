@@ -1,32 +1,32 @@
-/** Asks a site's robots.txt before a page, and remembers the answer for some minutes. */
+/** Checks a page against its site's robots.txt, which is cached for some minutes. */
 import { LRUCache } from 'lru-cache';
 import { FareboxError } from '../../../domain/errors.ts';
 import { type FetchGuard, TooManyRedirects } from '../guardedGet.ts';
 import { guardedPage, PAGE_READER_NAME } from '../guardedPage.ts';
 import { parseRobots, type RobotsRules, robotsVerdict } from './robots.ts';
 
-/** `closed`: the site could not say, and until it can nothing is read (RFC 9309, 2.3.1.4). */
+/** `closed`: the server failed, and until it recovers nothing is read (RFC 9309, 2.3.1.4). */
 type RobotsState = { rules: RobotsRules } | { closed: string };
 
 export type RobotsCheck = (url: URL, signal: AbortSignal) => Promise<void>;
 
-/** RFC 9309 wants at least 500 KiB to be read. */
+/** RFC 9309 requires a limit of at least 500 KiB. */
 const MAX_BYTES = 512 * 1024;
 const TIMEOUT_MS = 5_000;
 const KEPT_MS = 10 * 60_000;
 const CLOSED_KEPT_MS = 60_000;
 const MAX_SITES = 1_000;
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
-/** Of a rule beside its pattern, and of a site beside its rules. */
+/** Estimated bytes of a rule beside its pattern, and of a site beside its rules. */
 const BYTES_AROUND = 100;
 
-/** A page that nothing could be decided of stays unread: the site may have excluded it. */
+/** An undecided page is not read: the site may have excluded it. */
 const REASONS = {
   excluded: 'Its robots.txt excludes this page.',
   undecided: 'Its robots.txt has too many rules for an address of this length.',
 };
 
-/** The check throws `blocked_source` when the page may not be read, and plain errors when the site is not reached. */
+/** The check throws `blocked_source` for a page that may not be read, and plain errors for a failed connection. */
 export function createRobotsCheck(guard: FetchGuard): RobotsCheck {
   const sites = new LRUCache<string, RobotsState>({
     max: MAX_SITES,
