@@ -65,7 +65,7 @@ export interface Refund {
   chargeOperationId: string;
   /** For the record: shown with the entry. */
   reason: string;
-  /** Less than the whole charge; usd goes back first, then bundled credit, then diem. */
+  /** Partial refund; default: the whole charge. usd goes back first, then bundled credit, then diem. */
   amount?: LedgerPrice;
 }
 

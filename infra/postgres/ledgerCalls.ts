@@ -1,7 +1,7 @@
 /**
- * The calls of a ledger, batched. Calls of all accounts share statements, and with them the wait for a row that another
- * transaction has locked: after a short while the calls of that account leave, wait apart on connections of their own, and
- * the others go on. An account whose last call found it locked stays apart until one gets through. Bench `ledger`.
+ * Batches the ledger calls of all accounts into shared statements. Where one finds a locked account, it soon times out:
+ * the calls of that account then wait on separate connections, and the others go on. An account stays separate until
+ * one of its calls gets through. Bench `ledger`.
  */
 import { createBatcher } from './batcher.ts';
 import { isLockTimeout, unavailable } from './failures.ts';
@@ -13,9 +13,9 @@ export interface LedgerOptions {
   /** Most calls in one statement; 256 by default. */
   maxBatch?: number;
   /**
-   * Statements under way at once; by default 2 on the one connection of a pipelined pool, where the second follows the first,
-   * and 1 of any other: there two would wait for the row of the same account. What comes meanwhile shares the next statement
-   * and its commit.
+   * Statements in flight. Default: 2 on a pipelined pool, which runs them in order on one connection, otherwise 1: on
+   * two connections they would wait for the row of the same account. Calls that arrive meanwhile share the next
+   * statement and its commit.
    */
   maxInFlight?: number;
   /** Most calls waiting; 10,000 by default. Above it a call is refused as unavailable. */
@@ -26,18 +26,18 @@ export interface LedgerOptions {
 
 export interface LedgerCalls {
   /**
-   * With `isGivenUp` it waits for a locked account until that returns true. The outcome is then `given_up`: certainly
-   * nothing was written, and nothing will be.
+   * With `isGivenUp` the call waits for a locked account until that returns true. The outcome `given_up` guarantees
+   * that nothing was written, and nothing will be.
    */
   call(call: LedgerCall, isGivenUp?: () => boolean): Promise<LedgerRow>;
   /** Refuses new calls and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
 
-/** Not run: the row of the account is locked. */
+/** Call that did not run: the row of its account is locked. */
 interface LockedAccount {
   lockedAccountId: string;
-  /** An earlier attempt, of unknown outcome, may have run it. */
+  /** An earlier attempt with unknown outcome may have run it. */
   mayHaveRun?: boolean;
 }
 

@@ -1,8 +1,7 @@
 /**
  * The invariants of the ledger as SQL conditions that no row may meet. Each set of rules reads one slice of the books
- * (`$1` inclusive to `$2` exclusive, by time) or one page of accounts; nothing stored is believed that can be recomputed.
- *
- * The sum of all accounts against the house, and what a wallet paid in against what it has, follow from I3 and I5.
+ * (`$1` inclusive to `$2` exclusive, by time) or one page of accounts, and recomputes stored values where it can. The
+ * sum of all accounts against the house, and the payments of a wallet against its funds, follow from I3 and I5.
  */
 import { ACCOUNT_RULES } from './accountInvariants.ts';
 import { FORMER_LIMIT_RULES } from './formerLimits.ts';

@@ -14,10 +14,13 @@ export interface Resolution {
 }
 
 export type LedgerCall = { hold: AdmitRequest } | { resolve: Resolution };
-/** Of a resolution without `limited` and `state`. */
+/** `limited` and `state` are null for a resolution. */
 export type LedgerRow = AdmitRow;
 
-/** In the order of the calls. Funds of the resolutions are available to the holds of the same statement. */
+/**
+ * Returns rows in the order of the calls. Funds that resolutions release are available to the holds of the same
+ * statement.
+ */
 export async function runLedgerCalls(
   connection: PipelinedConnection,
   batch: readonly LedgerCall[],
@@ -65,10 +68,7 @@ const BOTH = {
   text: `select ${ADMITTED} from ledger_resolve_and_hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
-/**
- * Rows as text: Postgres describes the columns of each result, and the library creates parsers for them each time.
- * Bench `ledger`.
- */
+/** Writes a row as one text column: the library creates parsers for the columns of each result. Bench `ledger`. */
 function told(columns: string): string {
   return `concat_ws(',', ${columns}) as told`;
 }

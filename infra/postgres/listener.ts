@@ -1,8 +1,7 @@
 /**
- * Hears what Postgres tells as part of a commit, milliseconds after it, whoever made it. One connection of its own for all
- * channels of a process, asked every two seconds whether it still lives, because a half-open one would be silent. Needs a
- * direct connection or a session pooler: behind a transaction pooler nothing is heard, and those who listen then live by
- * what they read on their own.
+ * Receives Postgres notifications of any process, milliseconds after their commit. One connection per process for all
+ * channels, checked every two seconds, because a half-open one would be silent. Needs a direct connection or a session
+ * pooler: behind a transaction pooler nothing arrives, and callers depend on their own reads.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';

@@ -8,7 +8,7 @@ import { type Release, readRelease } from './release.ts';
 export interface MigrationResult {
   /** Names of the migrations that this call applied, in their order. */
   applied: string[];
-  /** Names of the functions that this call made or replaced. */
+  /** Names of the functions that this call created or replaced. */
   functions: string[];
 }
 
@@ -19,7 +19,7 @@ export async function migrate(databaseUrl: string, release: Release = readReleas
     connectionTimeoutMillis: 10_000,
     application_name: 'farebox-migrate',
   });
-  // A connection that breaks fails its statement as well.
+  // A broken connection also fails its statement.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -29,7 +29,7 @@ export async function migrate(databaseUrl: string, release: Release = readReleas
     await client.query(RECORDS);
     const applied = await applyMigrations(client, release);
     const functions = await replaceFunctions(client, release);
-    // Upkeep makes the later months.
+    // The upkeep creates the partitions of later months.
     if (applied.length === release.migrations.length) await client.query('select prepare_partitions()');
     await client.query('commit');
     return { applied, functions };
@@ -119,7 +119,7 @@ async function replaceFunctions(client: pg.Client, { functions, version }: Relea
   return replaced.map(({ name }) => name);
 }
 
-/** Bodies are checked when all functions exist, so that their order does not matter. */
+/** Bodies are checked after all functions exist, so that their order does not matter. */
 async function defineFunctions(client: pg.Client, functions: Release['functions']): Promise<void> {
   await client.query('set local check_function_bodies = off');
   for (const { text } of functions) await client.query(text);

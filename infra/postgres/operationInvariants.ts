@@ -25,8 +25,8 @@ const LINE = (index: number) => `(t.details #> '{lines,${index}}')`;
 const TOKENS = (name: string) => `(t.details -> '${name}')`;
 const AMOUNTS_OF_TWO = [LINE(0), LINE(1), LINE(2), LINE(3), TOKENS('promptTokens'), TOKENS('completionTokens')];
 /**
- * Most text calls have two lines, input and output, and nothing else: in the statement itself they take half the time of the
- * function, which the check of a book spends mostly on them. Bench `ledger-check`.
+ * Most text calls have only two lines, input and output, and a check spends most of its time on them. In the statement
+ * itself they take half the time of the function. Bench `ledger-check`.
  */
 const LISTED_PRICE = `case when jsonb_typeof(t.details -> 'lines') = 'array' and not t.details ? 'addOns'
       and jsonb_array_length(t.details -> 'lines') = 4
@@ -37,14 +37,14 @@ const LISTED_PRICE = `case when jsonb_typeof(t.details -> 'lines') = 'array' and
         + ceil(${LINE(2)}::numeric * ${LINE(3)}::numeric * 0.000001) end
     else ledger_listed_price(t.details, 'lines', 'addOns') end`;
 
-/** One number for the payer: account and key of a transfer are those of its operation when these agree. */
+/** Hash of the payer: equal for a transfer and its operation when their account and key agree. */
 function payerOf(row: string): string {
   return `uuid_hash_extended(${row}.account_id, 0) # coalesce(uuid_hash_extended(${row}.key_id, 1), 0)`;
 }
 
 /**
- * The largest amount stands for the sum: an operation moves a currency once, which `most` and `n` tell. `offset 0`: what is
- * read of the details is worked out once a row, and rows without them are sorted in memory.
+ * The largest amount serves as the sum: `currencies` and `n` prove that an operation moves a currency once. `offset 0`:
+ * values are read from the details once per row, and rows are sorted in memory without the details.
  */
 const MOVED_BY_OPERATION = `select t.operation_id, t.kind, count(*)::int as n,
     bit_or(case t.currency when 'usd' then 1 when 'bundled' then 2 when 'diem' then 4 else 8 end) as currencies,
@@ -74,21 +74,21 @@ const IS_DIEM_GRANT = `o.kind = 'grant' and o.moved_currencies = 4 and o.operati
 const UNPAID = (row: string) =>
   `ledger_unpaid(${row}.price_usd, ${row}.price_diem, ${row}.diem, ${row}.bundled + ${row}.usd)`;
 
-/** A client that left pays its hold at most, and the entry says so: the lines come to more, and all that was held is taken. */
+/** A client that left pays its hold at most, and its entry is marked: the lines exceed the hold, taken in full. */
 const IS_UP_TO_HOLD = `o.held_usd is not null
   and (o.bundled + o.usd = o.held_bundled + o.held_usd or o.diem = o.held_diem and o.diem > 0)
   and exists (select from transfers t where t.account_id = o.account_id and t.created_at >= o.created_at
     and t.operation_id = o.operation_id and t.kind = 'charge' and t.details ? 'upToHold')`;
 
-/** A hold may be settled after the end of the slice: its transfers are then looked for later. */
+/** Hold settled after the end of the slice: its transfers are expected in a later one. */
 const SETTLED_LATER = `(o.known and o.moved_n is null and not o.earlier and o.kind = 'charge' and o.held_usd is not null
     and o.state = 'settled' and o.diem + o.bundled + o.usd > 0)`;
 const SIGN = `(case o.kind when 'charge' then -1 else 1 end)`;
 
 /**
- * Operations of the slice with what they moved in it, and earlier operations that moved something in it. `offset 0` and
- * `limit 1` keep single rows read by their key: a join would read all operations there are. The partitions of operations are
- * opened only for what is `missing`.
+ * Operations of the slice with their transfers in it, and earlier operations with transfers in it. `offset 0` and
+ * `limit 1` force look-ups of single rows by key: a join would read all operations. Other partitions of the operations
+ * are opened only for a `missing` one.
  *
  * A price per unit may be rounded up (a surcharge) or down (several pictures of one price), by less than one nano unit per
  * unit sold; the whole is rounded up once.

@@ -1,9 +1,9 @@
-/** Monthly partitions. The functions of infra/postgres/functions/partitions/ make them. */
+/** Monthly partitions, created by the functions of infra/postgres/functions/partitions/. */
 import type { Sql } from './pool.ts';
 
 /**
- * Makes the partitions of this month and the three that follow, where they are missing. Returns how many it made. Each table
- * is a transaction of its own: one that is in use keeps no other from its turn. Throws the first failure after all had theirs.
+ * Creates missing partitions of this month and the next three; returns their number. Each table is a transaction of its
+ * own, so that one in use does not block the others. Throws the first failure after trying all tables.
  */
 export async function preparePartitions(sql: Sql): Promise<number> {
   const tables = await sql.query<{ name: string }>('select name from partitioned_tables order by name');

@@ -1,14 +1,13 @@
 /**
- * Statements that follow each other on one connection, each sent while the one before is still worked on: Postgres begins it
- * in the moment in which that is committed, not when this process has read of it. Each is a transaction of its own. Benches
- * `chat` and `ledger`.
+ * Sends each statement while the one before still runs: Postgres starts it right after that commit, without waiting for
+ * this process. Each is a transaction of its own. Benches `chat` and `ledger`.
  */
 import type pg from 'pg';
 import { isLockTimeout, isUnavailable } from './failures.ts';
 import type { Sql } from './pool.ts';
 
 export interface PipelinedConnection {
-  /** Runs in the order of the calls. When the connection breaks, the outcome of its statements is unknown. */
+  /** Statements run in the order of the calls. When the connection breaks, their outcome is unknown. */
   query<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]>;
 }
 
@@ -18,7 +17,7 @@ interface LaneConnection {
   broken: boolean;
 }
 
-/** Takes a connection of the pool while there is work. Without pipelining it takes one for each statement. */
+/** Holds one connection of the pool while statements run. Without pipelining each statement takes its own. */
 export function openPipelinedConnection(pool: Sql): PipelinedConnection {
   if (!pool.options.pipeline) {
     return {
@@ -32,7 +31,7 @@ export function openPipelinedConnection(pool: Sql): PipelinedConnection {
     left.users -= 1;
     if (left.users > 0) return;
     if (held === left) held = undefined;
-    // Without a connection there is none to release.
+    // A failed connect leaves nothing to release.
     left.client.then(
       (client) => client.release(left.broken),
       () => undefined,

@@ -1,23 +1,23 @@
-/** Connections to Postgres: every one acts as the services' role, and every wait on it has an end. */
+/** Postgres connections in the role of the services, with a timeout on every wait. */
 import pg from 'pg';
 import { failpoint } from '../failpoints.ts';
 import { isRetryable } from './failures.ts';
 
 export type Sql = pg.Pool;
-/** What a statement can run on; a `PoolClient` when it has to be part of the caller's transaction. */
+/** Runs statements; a `PoolClient` when they must be part of the caller's transaction. */
 export type SqlClient = pg.PoolClient | pg.Pool;
 
 export interface PoolOptions {
   databaseUrl: string;
   applicationName: string;
-  /** Connections at most; 8 by default. */
+  /** Most connections; 8 by default. */
   max?: number;
-  /** Longest run of one statement; 10 s by default. The client gives up 2 s later, should the server be silent. */
+  /** Longest run of one statement; 10 s by default. The client gives up 2 s later, in case the server is silent. */
   statementTimeoutMs?: number;
   connectTimeoutMs?: number;
   /** Longest wait for a lock; 5 s by default. */
   lockTimeoutMs?: number;
-  /** Its connections take statements while they work on others (pipelinedConnection.ts); off by default. */
+  /** Connections accept statements while they run others (pipelinedConnection.ts); off by default. */
   pipelined?: boolean;
 }
 
@@ -47,19 +47,19 @@ export function openPool(options: PoolOptions): pg.Pool {
       .map((setting) => `-c ${setting}`)
       .join(' '),
   });
-  // A broken connection is dropped by the pool, and its statement fails; without listeners, one that breaks while idle
+  // The pool drops a broken connection, and its statement fails. Without listeners, a connection that breaks while idle
   // or between two statements of a transaction would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
-/** Two for the batches, the second while the first is broken, and those on which calls wait for locked accounts. */
+/** Two for the batches (the second while the first is broken), four for calls that wait for locked accounts. */
 const LEDGER_CONNECTIONS = 6;
-/** A row is locked for some milliseconds; longer, and it is one account's trouble, for which no batch of others waits. */
+/** A row is usually locked for milliseconds. A longer lock concerns one account, and batches do not wait for it. */
 const LEDGER_LOCK_TIMEOUT_MS = 100;
 
-/** The connections of a ledger: no other statement may hold up money. */
+/** Opens the connections of a ledger, which no other statement may delay. */
 export function openLedgerPool(options: Pick<PoolOptions, 'databaseUrl' | 'applicationName'>): pg.Pool {
   return openPool({
     ...options,
@@ -93,7 +93,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** 10, 20, 40 … ms, each between half and the whole of it, so that those who collided do not meet again. */
+/** 10, 20, 40 … ms, each reduced by up to half at random, so that colliding transactions do not meet again. */
 export function pauseWithJitter(attempt: number): Promise<void> {
   const longestMs = Math.min(10 * 2 ** (attempt - 1), 500);
   return new Promise((resolve) => setTimeout(resolve, longestMs * (0.5 + Math.random() / 2)));
@@ -111,7 +111,7 @@ async function oneTransaction<T>(
     await client.query(`begin${limited}`);
     const result = await work(client);
     const committed = client.query('commit');
-    // Awaited below; a failure in between must not count as nobody's.
+    // Awaited below; an earlier failure must not be an unhandled rejection.
     committed.catch(() => undefined);
     await failpoint('commit-sent');
     await committed;
@@ -133,13 +133,13 @@ async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
   }
 }
 
-/** A page of rows that are to be forgotten, once they are that old. */
+/** Minimum age and most rows of one deletion. */
 export interface PurgePage {
   olderThanMs: number;
   limit: number;
 }
 
-/** Deletes one page of a table by the time in `column`. Answers how many rows it deleted. */
+/** Deletes one page of a table by the time in `column`; returns the number of deleted rows. */
 export async function purgePage(
   sql: SqlClient,
   { table, column, condition = 'true' }: { table: string; column: string; condition?: string },

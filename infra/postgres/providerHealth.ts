@@ -1,7 +1,7 @@
 /** The circuit of a provider, shared by all processes. Its policy is in the functions of infra/postgres/functions/providers/. */
 import type { SqlClient } from './pool.ts';
 
-/** The provider did not answer, or serves nobody now. The pause when this opened the circuit, else undefined. */
+/** Records that a provider did not answer or refuses everybody. Returns the pause in ms if this opened the circuit. */
 export async function recordProviderFailure(sql: SqlClient, provider: string): Promise<number | undefined> {
   const { rows } = await sql.query<{ pause_ms: number | null }>({
     name: 'provider-down',
@@ -11,7 +11,7 @@ export async function recordProviderFailure(sql: SqlClient, provider: string): P
   return rows[0]?.pause_ms ?? undefined;
 }
 
-/** The provider answered, whatever it said. True when this closed the circuit. */
+/** Records any answer of a provider. Returns true when this closed the circuit. */
 export async function recordProviderSuccess(sql: SqlClient, provider: string): Promise<boolean> {
   const { rows } = await sql.query<{ closed: boolean }>({
     name: 'provider-up',
@@ -28,7 +28,7 @@ export interface OpenCircuits {
 
 const READ_EVERY_MS = 1_000;
 
-/** For those who only look: read at most once a second, however often it is asked for (bench `jobs`). */
+/** Reads open circuits at most once a second, however often it is called (bench `jobs`). */
 export function watchCircuits(sql: SqlClient, now: () => number = () => performance.now()): OpenCircuits {
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<ReadonlyMap<string, number>> | undefined;

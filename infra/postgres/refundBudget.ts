@@ -1,6 +1,6 @@
 /**
- * Work that a provider was paid for and that a client is refunded all the same, because it cancelled or left: so much of it
- * an account is given a UTC day (`limits.refundedPerDay`).
+ * Refund budget of an account per UTC day (`limits.refundedPerDay`): work that the provider is paid for and the client
+ * is refunded, because it cancelled or disconnected.
  */
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
@@ -12,13 +12,13 @@ export interface RefundedSpend {
 }
 
 export interface CountedSpend extends RefundedSpend {
-  /** UTC day whose budget has it. */
+  /** UTC day whose budget contains the amount. */
   day: string;
 }
 
 /**
- * Takes an amount from today's budget, or nothing: undefined when less is left. In the transaction of the refund, which comes
- * after it; locks the account, as all does that moves its money.
+ * Takes an amount from today's budget; undefined, with nothing taken, when less is left. Runs before the refund, in its
+ * transaction, and locks the account as every movement of its money does.
  */
 export async function takeRefundBudget(
   client: SqlClient,
@@ -38,7 +38,7 @@ export async function takeRefundBudget(
   return row && { accountId, usd, day: row.day };
 }
 
-/** The provider said afterwards that it stopped: the budget of that day has the amount again. */
+/** Returns the amount to the budget of its day: the provider reported afterwards that it stopped. */
 export async function returnRefundBudget(sql: SqlClient, { accountId, usd, day }: CountedSpend): Promise<void> {
   await sql.query(
     'update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = $3::date',

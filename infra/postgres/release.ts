@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 interface SqlFile {
-  /** Without its folder and ending. */
+  /** File name without folder and extension. */
   name: string;
   text: string;
   /** SHA-256 of the text in hex. */
@@ -16,7 +16,7 @@ export interface Release {
   /** In the order in which they are applied. */
   migrations: readonly SqlFile[];
   functions: readonly SqlFile[];
-  /** Version of the functions: a later release with another text of any has a higher one. */
+  /** Version of the functions; a release that changes any function has a higher one. */
   version: number;
 }
 
@@ -34,7 +34,7 @@ export function readRelease(folder: string = ownFolder()): Release {
   return { migrations: readFiles(path.join(folder, 'migrations')), functions, version: Number(version) };
 }
 
-/** In the order of their names, whatever folders they are in. */
+/** Sorted by name, in whatever folder the files are. */
 function readFiles(folder: string): SqlFile[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.sql'));
   const read = files.map((file) => {

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key of the JSON-RPC proxy: one request and one answer per account and key, for 24 hours. Whoever asks a node
- * has written a claim before; one whose process died is found, and found to be abandoned, by its lease.
+ * Idempotency-Key of the JSON-RPC proxy: one request and one answer per account and key, for 24 hours. A request writes
+ * a claim before it asks a node. An expired lease shows that the process of a claim died.
  */
 import { type PurgePage, purgePage, type SqlClient } from './pool.ts';
 
@@ -10,9 +10,9 @@ export interface AnswerKey {
 }
 
 export interface NewClaim extends AnswerKey {
-  /** SHA-256 of what must be the same. */
+  /** SHA-256 of the network and the canonical calls, which must be the same for a key. */
   digest: Buffer;
-  /** A UUID of this request's own. */
+  /** UUID of this request. */
   owner: string;
   operationId: string;
   leaseMs: number;
@@ -21,7 +21,7 @@ export interface NewClaim extends AnswerKey {
 
 export interface KeptAnswer {
   status: number;
-  /** Undefined: it was too large to be kept. */
+  /** Undefined: too large to keep. */
   body: Buffer | undefined;
   credits: number;
   requestId: string;
@@ -29,10 +29,10 @@ export interface KeptAnswer {
 }
 
 export type AnswerClaim =
-  /** Above 1 an earlier attempt may have asked a node, and was not heard of again. */
+  /** `attempt` above 1: an earlier one may have asked a node, with unknown outcome. */
   | { outcome: 'mine'; operationId: string; attempt: number }
   | { outcome: 'answered'; answer: KeptAnswer }
-  /** Somebody else is at it. */
+  /** Another request holds the claim. */
   | { outcome: 'busy' }
   | { outcome: 'mismatch' };
 
@@ -55,7 +55,7 @@ where (known.created_at < clock_timestamp() - $7 * interval '1 millisecond'
   or (known.status is null and known.leased_until < clock_timestamp() and known.digest = excluded.digest)
 returning operation_id, attempt`;
 
-/** Of many at once exactly one gets it. */
+/** Exactly one of concurrent callers gets the claim. */
 export async function claimAnswer(sql: SqlClient, claim: NewClaim): Promise<AnswerClaim> {
   const { accountId, key, digest, owner, leaseMs, operationId, lifeMs } = claim;
   const { rows } = await sql.query<{ operation_id: string; attempt: number }>({
@@ -65,7 +65,7 @@ export async function claimAnswer(sql: SqlClient, claim: NewClaim): Promise<Answ
   });
   const [mine] = rows;
   if (mine) return { outcome: 'mine', operationId: mine.operation_id, attempt: mine.attempt };
-  // Deleted between the two statements: then it is free, and the next look will find that.
+  // No row: the claim was deleted meanwhile, and the next attempt finds the key free.
   return (await lookUp(sql, { accountId, key, digest })) ?? { outcome: 'busy' };
 }
 
@@ -103,7 +103,7 @@ async function lookUp(
   return { outcome: 'answered', answer };
 }
 
-/** Whether a claim still stands in the way: false when it was answered, given up or abandoned. */
+/** Whether a claim still blocks the key: false when it was answered, dropped or abandoned. */
 export async function isClaimHeld(sql: SqlClient, { accountId, key }: AnswerKey): Promise<boolean> {
   const { rowCount } = await sql.query({
     name: 'rpc_claim_held',
@@ -114,7 +114,7 @@ export async function isClaimHeld(sql: SqlClient, { accountId, key }: AnswerKey)
   return rowCount === 1;
 }
 
-/** Whether a request with this key was answered, or may have been, within the life of its answer. */
+/** Whether a request with this key was answered, or may have been, within the lifetime of an answer. */
 export async function isKeyKnown(
   sql: SqlClient,
   { accountId, key, lifeMs }: AnswerKey & { lifeMs: number },
@@ -132,7 +132,7 @@ export interface OwnClaim extends AnswerKey {
   owner: string;
 }
 
-/** False: it is somebody else's by now. */
+/** False: another request has taken the claim over. */
 export async function renewClaim(sql: SqlClient, claim: OwnClaim, leaseMs: number): Promise<boolean> {
   return await changeOwn(sql, claim, {
     set: `leased_until = clock_timestamp() + $4 * interval '1 millisecond'`,
@@ -140,12 +140,12 @@ export async function renewClaim(sql: SqlClient, claim: OwnClaim, leaseMs: numbe
   });
 }
 
-/** The charge under the former id was given back: the next one has this id. */
+/** Sets the id of the next charge: the charge under the previous id was refunded. */
 export async function renameCharge(sql: SqlClient, claim: OwnClaim, operationId: string): Promise<boolean> {
   return await changeOwn(sql, claim, { set: 'operation_id = $4', values: [operationId] });
 }
 
-/** Nobody is at it any more, but a node may have been asked: the next request with the key finds that out. */
+/** Ends the lease and keeps the claim, so that the next request learns that a node may have been asked. */
 export async function abandonClaim(sql: SqlClient, claim: OwnClaim): Promise<boolean> {
   return await changeOwn(sql, claim, {
     set: `leased_until = clock_timestamp() - interval '1 second'`,
@@ -153,7 +153,7 @@ export async function abandonClaim(sql: SqlClient, claim: OwnClaim): Promise<boo
   });
 }
 
-/** The key is free again. */
+/** Frees the key. */
 export async function dropClaim(sql: SqlClient, claim: OwnClaim): Promise<void> {
   await sql.query('delete from rpc_answers where account_id = $1 and key = $2 and owner = $3 and status is null', [
     claim.accountId,
@@ -162,12 +162,12 @@ export async function dropClaim(sql: SqlClient, claim: OwnClaim): Promise<void> 
   ]);
 }
 
-/** Up to this size an answer is kept whatever else is; the index counts what is above it. */
+/** Answers up to this size are always kept; the index counts larger ones. */
 const SMALL_BYTES = 4_096;
-/** Of larger answers so much is kept for an account. */
+/** Total size of the larger answers kept for an account. */
 const MAX_LARGE_BYTES = 64 * 1024 * 1024;
 
-/** False: the claim is somebody else's by now. An account that has enough kept gets its answer kept without the body. */
+/** False: another request took the claim over. Above the account's total the body is not kept. */
 export async function keepAnswer(sql: SqlClient, claim: OwnClaim, answer: KeptAnswer): Promise<boolean> {
   const { status, body, credits, requestId, cached } = answer;
   return await changeOwn(sql, claim, {
@@ -192,7 +192,7 @@ async function changeOwn(
   return rowCount === 1;
 }
 
-/** Forgets answers past their time, a page at a time; the number forgotten. */
+/** Deletes a page of expired answers; returns their number. */
 export async function purgeRpcAnswers(sql: SqlClient, page: PurgePage): Promise<number> {
   const condition = '(status is not null or leased_until < clock_timestamp())';
   return await purgePage(sql, { table: 'rpc_answers', column: 'created_at', condition }, page);

@@ -6,11 +6,11 @@ interface Rule {
 }
 
 export interface RuleSet {
-  /** Shown of a row that breaks a rule. */
+  /** Columns of a violating row that are shown. */
   columns: string;
   from: string;
   rules: readonly Rule[];
-  /** SQL condition of rows that are read although they break nothing. */
+  /** SQL condition of rows that are returned although they break no rule. */
   also?: string;
 }
 

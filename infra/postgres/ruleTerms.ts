@@ -1,6 +1,6 @@
 /** Expressions and names that several sets of rules share. `t` is a transfer. */
 
-/** How long past its expiry a hold may wait for the sweeper. */
+/** Longest time that a hold may wait for the sweeper after its expiry. */
 export const SWEEP_GRACE = "interval '15 minutes'";
 
 export const UNITS = `(t.details ->> 'units')`;
@@ -9,12 +9,12 @@ export const IS_DECIMAL = `~ '^\\d{1,15}(\\.\\d{1,9})?$'`;
 export const IS_DIGITS = `~ '^\\d{1,15}$'`;
 export const UNIT = `(t.details ->> 'unit')`;
 export const IS_TEXT = `${UNIT} = 'million tokens'`;
-/** True for what was taken beyond a settled hold: the entry of the hold has the units and tokens. */
+/** True for the charge beyond a settled hold: the entry of the hold has the units and tokens. */
 export const HAS_NO_TOKENS = `(t.details ? 'restOf' and ${UNITS} = '0')`;
 /** Units by which only jobs are sold. */
 export const IS_JOB = `${UNIT} in ('minute', 'second', 'generation', 'thousand characters')`;
 /**
- * Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. What is taken
+ * Text calls have several rates (prompt, cache, output, search), and their entry names that of the output. A charge
  * beyond a settled hold counts no units again.
  */
 export const HAS_ONE_RATE = `t.kind = 'charge' and t.details ->> 'unit' <> 'million tokens'
@@ -28,12 +28,12 @@ export function uuidOf(text: string): string {
   return `case when ${text} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${text})::uuid end`;
 }
 
-/** Evaluated only where it is reached, by the key of one row: a join would be made for every operation. */
+/** Subquery for one row by its key, evaluated only where it is reached: a join would run for every operation. */
 export function holdsOf(table: string, where: string, condition: string): string {
   return `coalesce((select ${condition} from ${table} x where ${where} limit 1), false)`;
 }
 
-/** Ranges of time that no partition of the transfers has; null: without beginning, or without end. */
+/** Time ranges without a partition of the transfers; null: unbounded. */
 export const ARCHIVED_RANGES = `(
     with ranges as (
       select r.lower, r.upper from pg_inherits i cross join lateral partition_range(i.inhrelid) r

@@ -1,4 +1,4 @@
-/** One ledger statement with its failures sorted: repeated when it was rolled back, `unavailable` when nobody answers. */
+/** Runs one ledger statement: repeats it after a rollback; throws `unavailable` without a database. */
 import pg from 'pg';
 import { watchStatement } from '../telemetry/watchLedger.ts';
 import { asLedgerError, isRetryable } from './failures.ts';
@@ -11,7 +11,7 @@ export interface LedgerStatement {
   name: string;
   text: string;
   values: unknown[];
-  /** Not prepared, but planned for its values: for pages, whose plan depends on their limit. */
+  /** Not prepared: planned for its values, for pages whose plan depends on the limit. */
   planned?: 'each time';
 }
 

@@ -1,4 +1,4 @@
-/** Which nonces of sign-ins were used: each once, whichever process is asked, whatever else restarts. */
+/** Used nonces of sign-ins: each works once, across all processes and restarts. */
 import { hash, randomUUID } from 'node:crypto';
 import type { Wallet } from '../../domain/wallets.ts';
 import { createBatcher } from './batcher.ts';
@@ -7,14 +7,14 @@ import type { Sql, SqlClient } from './pool.ts';
 export interface UsedNonce {
   wallet: Wallet;
   nonce: string;
-  /** Unix ms: until then its message could be taken once more. */
+  /** Unix ms until which its message could be accepted again. */
   rememberUntilMs: number;
 }
 
 export interface SignInNonces {
   /**
-   * Whether this is its first use, which is on disk then. Throws `unavailable` when that is unknown, or when more are
-   * waiting than are let in.
+   * Whether this is its first use, which is then on disk. Throws `unavailable` when the result is unknown or the queue
+   * is full.
    */
   use(nonce: UsedNonce): Promise<boolean>;
   close(): Promise<void>;
@@ -27,14 +27,14 @@ interface Claim {
 }
 
 /**
- * The uses of a tick go as one statement, and one at a time: wallets cost nothing to make, and however many sign in, they
- * take one connection of the pool and wait for each other, not the ledger for them. Bench `wallets`.
+ * The uses of a tick form one statement, one at a time. Wallets cost nothing to create: however many sign in, they use
+ * one connection of the pool and wait for each other, and the ledger does not wait. Bench `wallets`.
  */
 const LIMITS = { maxBatch: 256, maxInFlight: 1, maxWaiting: 4_096, deadlineMs: 5_000 } as const;
 
 /**
- * Of a nonce that is there only its own claim is found again, in a statement that is repeated. By the clock of the database
- * nothing is accepted that may be forgotten already. In the order of ids, so that two processes do not wait for each other.
+ * A repeated statement finds only its own claims again. By the database clock, a nonce that may be deleted already is
+ * never accepted. Sorted ids keep two processes from a deadlock.
  */
 const USE = {
   name: 'use_sign_in_nonces',
@@ -53,7 +53,7 @@ export function createSignInNonces(sql: Sql): SignInNonces {
   };
 }
 
-/** Of twins in one batch the first counts: a statement may name an id only once. */
+/** Of equal nonces in one batch the first counts: a statement may name an id only once. */
 async function useAll(sql: Sql, claims: Claim[]): Promise<boolean[]> {
   const first = new Map<string, Claim>();
   for (const claim of claims) if (!first.has(claim.id)) first.set(claim.id, claim);
@@ -70,13 +70,13 @@ async function useAll(sql: Sql, claims: Claim[]): Promise<boolean[]> {
   return claims.map((claim) => used.has(claim.id) && first.get(claim.id) === claim);
 }
 
-/** A UUID by number of bytes only: what cannot be guessed back, and nobody can make to be another's. */
+/** 128 bits of SHA-256 in UUID form: the id does not reveal the nonce, and nobody can match the id of another. */
 function idOf({ wallet, nonce }: UsedNonce): string {
   const digest = hash('sha256', `farebox sign-in ${wallet.family} ${wallet.address} ${nonce}`, 'hex');
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Forgets nonces that cannot be used again, a page at a time; the number forgotten. */
+/** Deletes a page of expired nonces; returns their number. */
 export async function purgeSignInNonces(sql: SqlClient, limit: number): Promise<number> {
   const { rowCount } = await sql.query(
     `delete from sign_in_nonces where ctid in (

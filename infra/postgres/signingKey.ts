@@ -1,11 +1,11 @@
-/** The key that signs the places which listings hand out: in the database, so that every process has the same one. */
+/** Key that signs cursors and tokens: in the database, so that all processes share it. */
 import type pg from 'pg';
 import { FareboxError } from '../../domain/errors.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
 const known = new WeakMap<pg.Pool, Promise<Buffer>>();
 
-/** 32 bytes, read once per pool: a key that is replaced counts from the next start of a process. */
+/** 32 bytes, read once per pool: a new key takes effect when a process restarts. */
 export function signingKey(pool: pg.Pool): Promise<Buffer> {
   const cached = known.get(pool);
   if (cached) return cached;

@@ -1,9 +1,9 @@
-/** What a caller can still spend: its account's funds, within the limits of its key and of that key's parent. */
+/** Funds that a caller can still spend: those of its account, within the limits of its key and of that key's parent. */
 import { type LimitRoom, type SpendableFunds, spendableWithin } from '../../domain/spendable.ts';
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
 
-/** What the limits of a key leave; counts what its children used of them. */
+/** Remaining limits of a key; includes usage of its child keys. */
 function roomOf(key: 'k' | 'p'): string {
   return `left join lateral (
       select ${key}.limit_usd - coalesce(sum(u.usd_used + u.usd_held), 0) as usd,
@@ -30,7 +30,7 @@ const SPENDABLE = {
 type SpendableRow = Record<'usd' | 'bundled' | 'diem', string> &
   Record<'key_usd' | 'key_diem' | 'parent_usd' | 'parent_diem', string | null>;
 
-/** `withinKey`: null where no key bounds it. Undefined when there is no such account. */
+/** `withinKey`: key whose limits apply, or null. Undefined for an unknown account. */
 export async function spendableOf(
   sql: SqlClient,
   { accountId, withinKey }: { accountId: string; withinKey: string | null },

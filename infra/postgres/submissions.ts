@@ -1,22 +1,22 @@
-/** What is written about the conversation with a provider: ahead of it, after it, and while it lasts. */
+/** Records the conversation with a provider about a job: before, during and after it. */
 import type { JobState } from '../../domain/jobs.ts';
 import type { ProviderLimits } from '../../domain/providerSettings.ts';
 import type { SqlClient } from './pool.ts';
 
 export type SubmissionGate =
-  /** Nobody has asked the provider, or it is known that it did not accept: go ahead. */
+  /** The provider was not asked, or is known not to have accepted. */
   | { go: 'submit' }
-  /** An earlier attempt asked and its answer is lost. */
+  /** An earlier attempt asked, and its answer is lost. */
   | { go: 'ask' }
   | { go: 'poll'; operation: { [key: string]: string | number | boolean } }
-  /** Neither now: all places are taken or due to other accounts, or the provider does not answer anybody. */
+  /** All places are taken or due to other accounts, or the provider answers nobody. */
   | { go: 'wait'; retryAfterMs: number; waitsFor: 'place' | 'provider' }
-  /** The output is there, or the job was ended. */
+  /** The output exists, or the job has ended. */
   | { go: 'stop'; state: JobState };
 
 /**
- * Writes ahead that the provider is about to be asked, and says what an earlier attempt left behind. Whether there is room
- * is decided by the database, for all workers at once: open_submission in infra/postgres/functions/providers/.
+ * Records that the provider is about to be asked, and returns the result of earlier attempts. The database decides for
+ * all workers whether there is a place: open_submission in infra/postgres/functions/providers/.
  */
 export async function openSubmission(
   sql: SqlClient,
@@ -48,7 +48,7 @@ type SubmissionRow = { job_state: JobState } & (
   | { go: 'wait'; wait_ms: number; waits_for: 'place' | 'provider' }
 );
 
-/** The provider is known not to have accepted, so asking again is safe. */
+/** Records that the provider did not accept, so that asking again is safe. */
 export async function closeSubmission(sql: SqlClient, queueId: string): Promise<void> {
   await sql.query(
     `update jobs set submission = 'not_accepted' where queue_id = $1 and submission = 'sent' and operation is null`,
@@ -56,7 +56,7 @@ export async function closeSubmission(sql: SqlClient, queueId: string): Promise<
   );
 }
 
-/** The provider accepted and gave a handle; it is kept before anything else is done with it. */
+/** Stores the handle of an accepted job before anything else is done with it. */
 export async function recordOperation(
   sql: SqlClient,
   queueId: string,
@@ -68,7 +68,7 @@ export async function recordOperation(
   );
 }
 
-/** How far the provider says it is; never back. */
+/** Records the progress that the provider reports; it never decreases. */
 export async function recordProgress(sql: SqlClient, queueId: string, percent: number): Promise<void> {
   await sql.query(
     `update jobs set progress = $2
@@ -77,7 +77,7 @@ export async function recordProgress(sql: SqlClient, queueId: string, percent: n
   );
 }
 
-/** What the provider proposed instead of the prompt that it is about to refuse. */
+/** Records the prompt that the provider proposes instead of the one that it is about to refuse. */
 export async function recordSuggestion(sql: SqlClient, queueId: string, prompt: string): Promise<void> {
   await sql.query(
     `update jobs set suggested_prompt = left($2, 20000) where queue_id = $1 and state in ('accepted', 'submitted')`,
@@ -88,8 +88,8 @@ export async function recordSuggestion(sql: SqlClient, queueId: string, prompt: 
 const MAX_CALLBACKS = 5;
 
 /**
- * A call of the provider about a job: true for a new one that may wake it. False when the job is not with that provider
- * (any more), when the same call came before, or when there were enough of them already.
+ * Records a provider's call about a job. True for a new call, which may wake the job. False when the job is not with
+ * that provider, the same call came before, or the maximum is reached.
  */
 export async function recordCallback(
   sql: SqlClient,

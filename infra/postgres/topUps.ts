@@ -1,6 +1,6 @@
 /**
- * The rows of top-ups: one per payment, written before it is handed in. Every statement is a step and does nothing the
- * second time; the credit is one transaction with the ledger, exactly once by the ledger's own key.
+ * Rows of top-ups: one per payment, written before its settlement. Each statement is an idempotent step. The credit is
+ * one transaction with the ledger, made exactly once by the ledger's own key.
  */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
@@ -28,16 +28,16 @@ export interface TopUpRow {
   accountId: string;
   terms: string;
   state: TopUpState;
-  /** How often it was handed in. */
+  /** Settlements begun. */
   settlements: number;
-  /** Undefined once it is over. */
+  /** Undefined after its end. */
   payment: SignedPayment | undefined;
   transaction: string | undefined;
   creditedNano: Nano | undefined;
   reason: string | undefined;
   requestId: string;
   decimals: number;
-  /** The chain was read to have no place for it any more; looked at again before that is believed. */
+  /** One reading found that the chain can no longer include it; a later one must confirm that. */
   isGone: boolean;
 }
 
@@ -54,7 +54,7 @@ const COLUMNS = `id as "paymentId", network, payer_family as "payerFamily", paye
   settlements, payment, transaction, credited_nano as "creditedNano", reason, request_id as "requestId", decimals,
   gone_at is not null as "isGone"`;
 
-/** The same for every spelling of one payment, and for every payment that the network would take in its place. */
+/** Same id for every spelling of a payment, and for every payment that the network would accept in its place. */
 export function paymentIdOf({
   network,
   asset,
@@ -64,7 +64,7 @@ export function paymentIdOf({
   return `x402-${digest(['farebox payment', network, asset, payer.family, payer.address, nonce]).slice(0, 32)}`;
 }
 
-/** What was signed beside its identity: two payments with one nonce differ here. */
+/** Digest of the signed terms: two payments with one nonce differ here. */
 export function termsOf({ payTo, amount, validAfter, validBefore }: SignedPayment): string {
   return digest([payTo, amount, validAfter, validBefore ?? '']);
 }
@@ -79,7 +79,7 @@ export interface NewTopUp {
   requestId: string;
 }
 
-/** Writes the payment down, or finds that it is; what the row says now. */
+/** Inserts the payment unless it exists; returns its row. */
 export async function recordTopUp(sql: SqlClient, request: NewTopUp): Promise<TopUpRow> {
   const { payment, decimals, requestId } = request;
   const { network, asset, payer, nonce, amount } = payment;
@@ -105,7 +105,7 @@ export async function findTopUp(sql: SqlClient, paymentId: string): Promise<TopU
   return rows[0] && toTopUp(rows[0]);
 }
 
-/** Throws when there is none: rows are never deleted, so that is a fault of ours. */
+/** Throws when there is none: rows are never deleted, so that is an internal fault. */
 export async function readTopUp(sql: SqlClient, paymentId: string): Promise<TopUpRow> {
   const row = await findTopUp(sql, paymentId);
   if (!row) throw new Error(`there is no top-up ${paymentId}`);
@@ -113,9 +113,8 @@ export async function readTopUp(sql: SqlClient, paymentId: string): Promise<TopU
 }
 
 /**
- * Whether so much more may be spent on handing it in: with all that is reserved this UTC day for payments of the network
- * that brought no credit, it must stay within the budget. Payments that are handed in at the same moment may together go
- * beyond it by their own fees.
+ * Reserves the fee of a settlement; false above the budget. The budget limits the fees of the network that are reserved
+ * this UTC day for payments without a credit. Concurrent settlements may exceed it by their own fees.
  */
 export async function reserveFee(
   sql: SqlClient,
@@ -132,7 +131,7 @@ export async function reserveFee(
 
 const UTC_DAY = `(clock_timestamp() at time zone 'UTC')::date`;
 
-/** True for exactly one caller per settlement, however many try: only that one may hand the payment in. */
+/** True for exactly one caller per settlement: only that one may hand the payment in. */
 export async function beginSettlement(
   sql: SqlClient,
   { paymentId, settlement }: { paymentId: string; settlement: number },
@@ -147,14 +146,14 @@ export async function beginSettlement(
 
 export interface SettlementNote {
   paymentId: string;
-  /** Which of the payment's settlements it was; the word of an earlier one comes too late. */
+  /** Number of the settlement; the result of an earlier one is ignored. */
   settlement: number;
   state: 'sent' | 'unknown' | 'refused';
   transaction?: string | undefined;
   reason?: string | undefined;
 }
 
-/** What came of handing it in. */
+/** Records the result of a settlement. */
 export async function noteSettlement(sql: SqlClient, note: SettlementNote): Promise<void> {
   await sql.query(
     `update top_ups set state = $3, transaction = coalesce($4, transaction), reason = $5,
@@ -168,7 +167,7 @@ export async function noteSettlement(sql: SqlClient, note: SettlementNote): Prom
   );
 }
 
-/** The chain has it, but not deep enough yet. */
+/** Records that the chain has the payment, but not deep enough yet. */
 export async function noteSighting(
   sql: SqlClient,
   { paymentId, transaction }: { paymentId: string; transaction: string },
@@ -181,9 +180,9 @@ export async function noteSighting(
 }
 
 /**
- * Its transaction was dropped, or waits with too low a fee (`replaces`): it waits to be handed in again, and its time may run out meanwhile. It can move money once,
- * however often it is sent and whichever transaction of it comes to the chain. `settlement`: the one it was; the word of
- * an earlier one comes too late.
+ * Lets the payment be handed in again: its transaction was dropped, or has too low a fee (`replaces`). Its time may run
+ * out meanwhile. It can move money once, however often it is sent and whichever of its transactions the chain includes.
+ * A call for an earlier `settlement` is ignored.
  */
 export async function reopenTopUp(
   sql: SqlClient,
@@ -198,10 +197,10 @@ export async function reopenTopUp(
   return await readTopUp(sql, paymentId);
 }
 
-/** Terms of a payment of which only the chain's record is known: it cannot be told from another with its nonce. */
+/** Terms of a payment known only from the chain, which cannot be distinguished from another with its nonce. */
 export const UNKNOWN_TERMS = '0'.repeat(64);
 
-/** Gives the payer what was read on the chain, exactly once; what the row says now. */
+/** Credits the amount read on the chain to the payer, exactly once; returns the row. */
 export async function creditTopUp(
   pool: pg.Pool,
   { paymentId, units, transaction }: { paymentId: string; units: string; transaction: string },
@@ -226,7 +225,7 @@ export async function creditTopUpIn(
      where id = $1 and state = any ($5)`,
     [paymentId, transaction, units, amount.toString(), topUpPredecessors('credited')],
   );
-  // Takes the credit back with it: what is final was not credited.
+  // Rolls the credit back: the top-up has already ended without one.
   if (rowCount !== 1) throw new Error(`top-up ${paymentId} is ${row.state} and cannot be credited`);
   await failpoint('top-up-crediting');
   return await readTopUp(client, paymentId);
@@ -237,7 +236,7 @@ async function lockTopUp(client: pg.PoolClient, paymentId: string): Promise<TopU
   return await readTopUp(client, paymentId);
 }
 
-/** Ends it without a credit; what the row says now. */
+/** Ends the payment without a credit; returns the row. */
 export async function endTopUp(
   sql: SqlClient,
   ending: {
@@ -256,7 +255,7 @@ export async function endTopUp(
   return await readTopUp(sql, paymentId);
 }
 
-/** Notes that the chain has no place for it any more; for how long it has been so, in ms. */
+/** Records that the chain can no longer include the payment; returns for how long this is known, in ms. */
 export async function noteGone(sql: SqlClient, paymentId: string): Promise<number> {
   const { rows } = await sql.query<{ gone_ms: number }>(
     `update top_ups set gone_at = coalesce(gone_at, clock_timestamp()) where id = $1
@@ -266,12 +265,12 @@ export async function noteGone(sql: SqlClient, paymentId: string): Promise<numbe
   return rows[0]?.gone_ms ?? 0;
 }
 
-/** A later reading says otherwise. */
+/** Undoes `noteGone` after a reading that contradicts it. */
 export async function clearGone(sql: SqlClient, paymentId: string): Promise<void> {
   await sql.query('update top_ups set gone_at = null where id = $1', [paymentId]);
 }
 
-/** Takes a failed payment up again that the chain has after all; what the row says now. */
+/** Reopens a failed payment that the chain has after all; returns the row. */
 export async function reviveTopUp(
   sql: SqlClient,
   { payment, transaction }: { payment: SignedPayment; transaction: string },
@@ -285,12 +284,12 @@ export async function reviveTopUp(
   return await readTopUp(sql, paymentId);
 }
 
-/** A payment that is not over, and when something last happened to it, as the database prints it. */
+/** `changedAt`: time of the last change, as the database prints it. */
 export interface PendingTopUp extends TopUpRow {
   changedAt: string;
 }
 
-/** One page of those that are not over and at which nothing happened for a while, longest first, behind `after`. */
+/** One page of pending payments without a recent change, oldest change first, after `after`. */
 export async function pendingTopUps(
   sql: SqlClient,
   page: { olderThanMs: number; limit: number; after: PendingTopUp | undefined },
@@ -308,15 +307,15 @@ export async function pendingTopUps(
 }
 
 export interface UnpaidTopUps {
-  /** Ids of those that are not over. */
+  /** Ids of pending payments. */
   open: string[];
-  /** When the first of them ends, by its own window. */
+  /** Time until the first of them ends by its own window. */
   endsInSeconds: number;
-  /** Of the last day: a fee was paid for them and nothing moved. */
+  /** Payments of the last day that cost a fee and moved nothing. */
   costlyFailures: number;
 }
 
-/** The payments of a wallet that did not end in a credit. */
+/** Payments of a wallet that did not end in a credit. */
 export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<UnpaidTopUps> {
   const { rows } = await sql.query<{ id: string; is_open: boolean; ends_s: number | null }>({
     name: 'read_unpaid_top_ups',
@@ -335,11 +334,11 @@ export async function readUnpaid(sql: SqlClient, payer: Wallet): Promise<UnpaidT
   };
 }
 
-/** Where the network has no window that the payment names. */
+/** For a payment without a window. */
 const DEFAULT_END_SECONDS = 60;
 const MAX_TEXT_LENGTH = 500;
 
-/** Others' words: a facilitator may say anything of any length. */
+/** Limits foreign text: a facilitator may send anything of any length. */
 function bounded(text: string | undefined): string | null {
   return text?.replaceAll('\0', '').slice(0, MAX_TEXT_LENGTH) ?? null;
 }

@@ -8,7 +8,7 @@ import { runLedgerStatement } from './runLedgerStatement.ts';
 
 export interface UsageDays {
   accountId: string;
-  /** UTC days (`YYYY-MM-DD`), both inclusive, by the time at which something was booked. */
+  /** UTC days (`YYYY-MM-DD`), both inclusive, by booking time. */
   firstDay: string;
   lastDay: string;
   /** From `usageHorizon`. */
@@ -19,7 +19,7 @@ export interface UsageSums {
   /** Paid with usd or bundled credit. */
   usd: Nano;
   diem: Nano;
-  /** Decimal string; each sale counts once, from however many currencies it was paid. */
+  /** Decimal string; each sale counts once, however many currencies paid for it. */
   units: string;
 }
 
@@ -32,7 +32,7 @@ export interface UsageAnalytics {
 }
 
 interface SumsRow {
-  /** Which columns a row is not about: day 16, model 8, unit 4, sku 2, key 1. */
+  /** Bit mask of the columns that a row sums over: day 16, model 8, unit 4, sku 2, key 1. */
   absent: number;
   day: string;
   model: string;
@@ -44,7 +44,7 @@ interface SumsRow {
   units: string;
 }
 
-/** The parts of one sale were booked together, one after the other: its units are those of the first. */
+/** The parts of one sale are booked consecutively: its units are those of the first. */
 const SUMS = `with entry as (
     select (created_at at time zone 'UTC')::date as day, coalesce(model_id, sku) as model,
       coalesce(unit_name, 'unit') as unit, sku, key_id,
@@ -62,7 +62,7 @@ const SUMS = `with entry as (
   from entry
   group by grouping sets ((day), (model, unit, sku), (day, model), (key_id), (day, key_id))`;
 
-/** Throws FareboxError `timed_out` when there is more to sum than a statement may take time for. */
+/** Throws FareboxError `timed_out` when the sum takes longer than a statement may. */
 export async function usageAnalytics(sql: SqlClient, days: UsageDays): Promise<UsageAnalytics> {
   const { accountId, firstDay, lastDay, horizon } = days;
   try {
@@ -113,7 +113,7 @@ export interface KeyName {
   last6: string;
 }
 
-/** What the keys of an account are called, revoked ones too. */
+/** Descriptions of an account's keys, including revoked ones. */
 export async function keyNames(sql: SqlClient, accountId: string, keyIds: string[]): Promise<KeyName[]> {
   if (keyIds.length === 0) return [];
   return await runLedgerStatement<KeyName & Record<string, string>>(sql, {

@@ -1,6 +1,6 @@
 /**
- * The same entries as RFC 4180 text, written by the database: a whole history is one column of text per batch, which
- * costs this process next to nothing per entry (bench `usage`). Amounts are exact decimals.
+ * Usage entries as RFC 4180 text, written by the database: one column of text per batch costs this process next to
+ * nothing per entry (bench `usage`). Amounts are exact decimals.
  */
 import type { SqlClient } from './pool.ts';
 import { runLedgerStatement } from './runLedgerStatement.ts';
@@ -21,7 +21,7 @@ export const USAGE_CSV_HEADER = [
   'inferenceDetails.completionTokens',
 ].join(',');
 
-/** Quoted where the text would not read back otherwise. */
+/** Quotes text that contains a separator, a quote or a line break. */
 const quoted = (text: string) =>
   `case when ${text} ~ '[",\\r\\n]' then '"' || replace(${text}, '"', '""') || '"' else ${text} end`;
 
@@ -29,8 +29,8 @@ const quoted = (text: string) =>
 const units = (nano: string) => `trim_scale(${nano} * 0.000000001)`;
 
 /**
- * Notes are free text, some of it not ours: one that a spreadsheet would run as a formula gets an apostrophe in front.
- * The other columns are numbers, which may begin with a minus, and identifiers, which must stay what they are.
+ * Notes are free text, partly foreign: one that a spreadsheet would run as a formula gets an apostrophe in front. The
+ * other columns are numbers, which may begin with a minus, and identifiers, which must not change.
  */
 const GUARDED_NOTES = `case when left(notes, 1) in ('=', '+', '-', '@', e'\\t', e'\\r') then '''' || notes else notes end`;
 
@@ -42,7 +42,7 @@ export interface UsageLines {
   /** Whole lines. */
   text: string;
   count: number;
-  /** Of the last line; null without any. */
+  /** Place of the last line; null without lines. */
   last: UsagePlace | null;
 }
 
@@ -55,7 +55,7 @@ export async function usageLines(sql: SqlClient, range: UsageRange, step: UsageS
     id: string;
   }>(sql, {
     name: range.currency === null ? 'usage_lines' : 'usage_lines_currency',
-    // The aggregates take the rows in the order of the query below them.
+    // The aggregates read the rows in the order of the subquery.
     text: `select string_agg(${LINE}, '') as text, count(*)::int as count,
           (array_agg(at))[count(*)] as at, (array_agg(id))[count(*)]::text as id
         from (select id, "timestamp" as at, sku, price_nano, units, amount_nano, currency,

@@ -1,9 +1,9 @@
 /**
- * Billed entries of an account, in the order of the books (ACCOUNT-12).
+ * Billed entries of an account, in booking order (ACCOUNT-12).
  *
- * Within an account ids are taken under the lock of the account, so a lower id has committed before: the rows up to an
- * id that was seen are complete and never change. A walk fixes that id first (its horizon) and then reads that set by
- * time and id; what is booked meanwhile lies beyond it, also when a clock was set back.
+ * Ids are assigned under the lock of the account, so that a lower id of an account has committed earlier: the rows up to
+ * a visible id are complete and never change. A walk fixes that id first (its horizon), and then reads those rows by
+ * time and id. Later bookings lie beyond it, even when a clock was set back.
  */
 
 import type { SqlClient } from './pool.ts';
@@ -18,7 +18,7 @@ export interface UsageRange {
   currency: 'usd' | 'diem' | 'bundled' | null;
 }
 
-/** Where a page ended: the entries after it are later, or as late with a greater id. */
+/** Last entry of a page: the next ones are later, or as late with a greater id. */
 export interface UsagePlace {
   /** ISO time to the microsecond. */
   at: string;
@@ -50,12 +50,12 @@ export interface UsageRow extends UsagePlace {
 }
 
 /**
- * Ids follow the time but for a clock that was set back: then the newest id is among the newest entries by time, not at
- * their end. More entries than these under a wrong clock, and the rest shows when the clock has caught up.
+ * Ids follow time unless a clock was set back: then the newest id is among the newest entries by time, but not the
+ * last. If a wrong clock booked more entries than these, the rest appears when the clock has caught up.
  */
 const NEWEST = 200;
 
-/** The id up to which a walk that starts now reads; `today` is the database's UTC day. */
+/** Highest id that a walk reads when it starts now; `today` is the database's UTC day. */
 export async function usageHorizon(sql: SqlClient, accountId: string): Promise<{ horizon: string; today: string }> {
   const rows = await runLedgerStatement<{ horizon: string; today: string }>(sql, {
     name: 'usage_horizon',
@@ -92,7 +92,7 @@ export async function usagePage(sql: SqlClient, range: UsageRange, step: UsageSt
   return rows.map(toUsageRow);
 }
 
-/** Which rows a step reads, in order; by `>=` the months before it are not looked into. The arguments are those of `argumentsOf`. */
+/** Rows of a step, in order; `>=` skips the partitions before them. Takes the values of `argumentsOf`. */
 export function entriesOf(range: UsageRange): string {
   return `from usage_entries
     where account_id = $1 and (created_at, id) > ($2::timestamptz, $3::bigint)

@@ -19,14 +19,14 @@ import { type Findings, inSnapshot, inSnapshots, type Read } from './ledgerSnaps
 import type { SqlClient } from './pool.ts';
 import { ARCHIVED_RANGES } from './ruleTerms.ts';
 
-/** Times in Unix ms, each the start of a day but `summedUntil`. */
+/** Times in Unix ms, each the start of a day except `summedUntil`. */
 export interface Extent {
   first: number;
   /** Later transfers may still be uncommitted: they are not summed here. */
   summedUntil: number;
   /** First unsealed day; null: no day is sealed. */
   unsealedFrom: string | null;
-  /** Days before it cannot change any more, and are to be sealed. */
+  /** Days before this cannot change any more and may be sealed. */
   closedUntil: number;
   /** Transfers before it are archived; minus infinity: none are. */
   archivedUntil: number;

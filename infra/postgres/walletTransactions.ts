@@ -15,7 +15,7 @@ export interface WalletTransaction {
   balanceAfterNano: Nano;
   createdAt: Date;
   requestId: string | null;
-  /** Null for none, or for several. */
+  /** Null for no model or several. */
   modelId: string | null;
 }
 
@@ -27,11 +27,10 @@ const MODEL = (row: string) => `(coalesce(${row}.sold, ${row}.details) ->> 'mode
 const IN_DOLLARS = `currency in ('usd', 'bundled')`;
 
 /**
- * Bundled credit is in dollars and counts as such. What an operator gave counts as a top-up, what one took as a charge. The
- * refunds of one request are one row, where and when the last of them was booked.
+ * Bundled credit counts as dollars. Grants and positive adjustments count as top-ups, negative ones as charges. The
+ * refunds of one request are one row, at the place of the last one.
  *
- * It starts from what the account has and reads backwards, so a page costs what it shows and skips, however much lies
- * before it.
+ * Balances are computed backwards from the present one: a page costs only the rows that it shows and skips.
  */
 export const TRANSACTIONS = `with booked as (
     select t.*, a.usd_posted + a.bundled_posted - coalesce(sum(t.amount) over (
