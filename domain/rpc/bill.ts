@@ -2,15 +2,15 @@
 import type { LedgerPrice, Part } from '../ledger.ts';
 import { formatNanoFixed } from '../money.ts';
 
-/** An item that a node answered, but not with a result. */
+/** Credits of an item that a node answered without a result. */
 const ERROR_CREDITS = 5;
 
-/** `error` stands for every kind of answer without a result; `none` for no answer. */
+/** `error`: any answer without a result; `none`: no answer. */
 export type AnswerKind = 'result' | 'error' | 'none';
 
 export function creditsFor(billedAs: AnswerKind, tierCredits: number): number {
   if (billedAs === 'none') return 0;
-  // No error costs more than the result would have; no network is as cheap as that today.
+  // An error never costs more than a result; no network is that cheap today.
   return billedAs === 'error' ? Math.min(ERROR_CREDITS, tierCredits) : tierCredits;
 }
 
@@ -24,11 +24,11 @@ export function creditsOfParts(parts: readonly Part[], credit: LedgerPrice): num
     const price = currency === 'diem' ? credit.diem : credit.usd;
     return price === 0n ? 0 : Number(amount) / Number(price);
   });
-  // A part in each of two currencies is a fraction of a credit in both.
+  // Parts in two currencies are each a fraction of a credit.
   return Math.round(paid.reduce((sum, each) => sum + each, 0));
 }
 
-/** As the header has it, with eight decimals. */
+/** USD with eight decimals, for the header. */
 export function costOfCredits(credits: number, credit: LedgerPrice): string {
   return formatNanoFixed(priceOfCredits(credits, credit).usd, 8, 'half-up');
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the calls of a request in one pass. Their ids and params stay the bytes that were sent: objects of their own would
- * cost more to keep than to read (bench `rpc`).
+ * Reads the calls of a request in one pass. Ids and params stay in the sent bytes: separate objects would cost more to
+ * keep than to read (bench `rpc`).
  */
 import { type JsonBytes, jsonBytes } from '../json/jsonBytes.ts';
 import type { JsonLimits } from '../json/jsonLimits.ts';
@@ -29,7 +29,7 @@ const VERSION = 3;
 const LETTER_F = 0x66;
 const LETTER_T = 0x74;
 
-/** Marks of the call that is read: what it has, and what is wrong with it. */
+/** Bits for the current call: its members and its faults. */
 const HAS_ID = 1;
 const HAS_METHOD = 2;
 const NO_OBJECT = 4;
@@ -40,17 +40,16 @@ const WRONG_ID = 64;
 
 export class CallReader {
   readonly isBatch: boolean;
-  /** Methods of the calls. */
   readonly names: string[] = [];
   readonly placed: PlacedCalls;
-  /** Items of the batch; 1 for a call alone. */
+  /** Number of items; 1 for a single call. */
   items = 0;
   /** Error of the first invalid item (RPC-5). `jsonrpc` may be absent; members outside JSON-RPC 2.0 are refused. */
   problem: string | undefined;
   private readonly reader: JsonReader;
   private marks = 0;
   private unknown = '';
-  /** Where the name of the last method stands: calls of a batch often have the same. */
+  /** Position of the last method's name: calls of a batch often have the same method. */
   private nameAt = 0;
   private nameLength = 0;
 
@@ -61,7 +60,7 @@ export class CallReader {
     this.reader.isPlain = true;
   }
 
-  /** Whether the text is in its shortest form, and no name comes twice. Throws JsonProblem. */
+  /** Whether the text is in its shortest form, without duplicate names. Throws JsonProblem. */
   read(): boolean {
     const { reader, isBatch } = this;
     const depth = isBatch ? 1 : 0;
@@ -92,7 +91,7 @@ export class CallReader {
     } else if (member === ID) {
       places[at] = start;
       places[at + 1] = end;
-      // Of true, false and null, only null may be an id.
+      // Of the literals true, false and null, only null is a valid id.
       this.marks |= step === VALUE && first !== LETTER_T && first !== LETTER_F ? HAS_ID : WRONG_ID;
     } else if (member === METHOD) {
       if (step === VALUE && first === QUOTE) this.nameMethod(start, end - start);

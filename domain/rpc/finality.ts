@@ -1,27 +1,27 @@
 /**
- * Which answers can never change again: what a family says of the past once it is final. Tags such as `latest` name
- * another block each time and are never part of it, nor is `earliest`: the first block that the node still has.
- * Sources: ethereum/execution-apis, EIP-1898, the Solana RPC documentation (commitments), the Starknet RPC specification
- * (finality statuses).
+ * Rules for answers that can never change: statements of a family about final blocks. Tags such as `latest` name
+ * another block each time and are never included; neither is `earliest`, the first block that a node still has.
+ * Sources: ethereum/execution-apis, EIP-1898, the Solana RPC documentation (commitments), the Starknet RPC
+ * specification (finality statuses).
  */
 import type { RpcFamily } from './networks.ts';
 
 export type Finality =
-  /** Of the chain itself. */
+  /** Constant of the chain. */
   | { kind: 'always' }
-  /** Of the block with this number. */
+  /** Final when the block of this number is. */
   | { kind: 'height'; height: number }
-  /** The answer says how final it is: `member` of it is the number of its block. */
+  /** Final when the block is whose number is in `member` of the answer. */
   | { kind: 'member'; member: string }
-  /** The answer says so in words: `member` of it is one of `values`. */
+  /** Final when one of `members` of the answer is `value`. */
   | { kind: 'status'; members: readonly string[]; value: string };
 
-/** Longer params name no block. */
+/** Longer params do not name a block. */
 const MAX_PARAMS_LENGTH = 512;
 
 const ALWAYS = new Set(['eth_chainId', 'net_version', 'getGenesisHash', 'starknet_chainId']);
 
-/** Where a block's number stands among the params. */
+/** Position of the block number in the params, by method. */
 const BY_NUMBER: ReadonlyMap<string, number> = new Map(
   Object.entries({
     eth_getBlockByNumber: 0,
@@ -49,7 +49,7 @@ const BY_ANSWER: ReadonlyMap<string, string> = new Map(
 const STARKNET_BLOCKS = ['starknet_getBlockWithTxHashes', 'starknet_getBlockWithTxs', 'starknet_getBlockWithReceipts'];
 const STARKNET = new Set([...STARKNET_BLOCKS, 'starknet_getTransactionReceipt']);
 
-/** Whether any answer to it is. */
+/** Whether answers of this method can be kept at all. */
 export function isEverKept(family: RpcFamily, method: string): boolean {
   if (ALWAYS.has(method)) return true;
   if (family === 'starknet') return STARKNET.has(method);
@@ -67,7 +67,7 @@ export function keepingOf(family: RpcFamily, method: string, params: string | un
   return family === 'solana' ? solanaKeeping(list) : evmKeeping(method, list);
 }
 
-/** A tag, such as `l1_accepted`, names another block each time, however final that is. */
+/** A tag, such as `l1_accepted`, names another block each time, even a final one. */
 function starknetKeeping(method: string, [of]: unknown[]): Finality | undefined {
   if (!STARKNET_BLOCKS.includes(method)) return ON_L1;
   return isObject(of) && ('block_hash' in of || 'block_number' in of) ? ON_L1 : undefined;
@@ -76,7 +76,7 @@ function starknetKeeping(method: string, [of]: unknown[]): Finality | undefined 
 const ON_L1: Finality = { kind: 'status', members: ['status', 'finality_status'], value: 'ACCEPTED_ON_L1' };
 const SOLANA_PAST = new Set(['getBlock', 'getTransaction']);
 
-/** Both answer of what is finalized unless another commitment is asked for, and null before that. */
+/** Both methods answer about finalized blocks unless another commitment is requested, and null before that. */
 function solanaKeeping([, options]: unknown[]): Finality | undefined {
   const commitment = isObject(options) ? options.commitment : undefined;
   return commitment === undefined || commitment === 'finalized' ? { kind: 'always' } : undefined;
@@ -86,7 +86,7 @@ function evmKeeping(method: string, list: unknown[]): Finality | undefined {
   const member = BY_ANSWER.get(method);
   if (member !== undefined) return { kind: 'member', member };
   const at = list[BY_NUMBER.get(method) ?? -1];
-  // The state after a block with a given hash is part of what the hash stands for; whether it is canonical is not.
+  // A block hash fixes the state after the block, but not whether the block is canonical.
   if (isObject(at) && at.requireCanonical === true) return undefined;
   if (isObject(at) && STATE.has(method) && isHash(at.blockHash)) return { kind: 'always' };
   const height = heightOf(isObject(at) ? at.blockNumber : at);
@@ -105,7 +105,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether what was answered may be kept. `finalized`: the newest block that is. Null is no answer yet. */
+/** Whether the answer may be kept. `finalized`: number of the newest final block. Null is not an answer yet. */
 export function mayBeKept(keeping: Finality, answer: unknown, finalized: number | undefined): boolean {
   if (answer === null || answer === undefined) return false;
   switch (keeping.kind) {

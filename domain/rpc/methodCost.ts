@@ -1,4 +1,4 @@
-/** Which calls make a node work for long, or answer with much: they are sent alone and given more time. */
+/** Costs of calls for a node: heavy calls take long or answer with much. They are sent alone and have more time. */
 import { namesIn } from './methodGroups.ts';
 import type { CallMethod, RpcCalls } from './rpcCalls.ts';
 
@@ -18,7 +18,7 @@ export function isHeavy(method: string): boolean {
   return HEAVY.has(method) || HEAVY_FAMILIES.some((family) => method.startsWith(family));
 }
 
-/** What runs the code of a client, or of contracts and programs of his choosing; of a family all, whatever it is called. */
+/** Prefixes of methods that run code of the client, or contracts and programs of its choice. */
 const RUNS_CODE = namesIn(`
   eth_call eth_createAccessList eth_estimate eth_send eth_simulate debug_ trace_ arbtrace_ zks_ linea_
   pimlico_ simulate send starknet_add starknet_call starknet_estimate starknet_simulate
@@ -29,8 +29,8 @@ export function runsCode(method: string): boolean {
 }
 
 /**
- * Light as a rule, and yet of as many accounts, slots or blocks as the params name, or of a size that they choose. A bundler
- * looks for operations in the logs of many blocks, and Bor finds out anew who signed long ago.
+ * Usually light, but the params choose the number of accounts, slots or blocks, or the size. A bundler searches the
+ * logs of many blocks for an operation, and Bor recomputes old signers.
  */
 const UNBOUNDED = new Set(
   namesIn(`
@@ -43,7 +43,7 @@ const UNBOUNDED = new Set(
   `),
 );
 
-/** Whether a client chooses how long a node works on it: then being late says nothing of the node. */
+/** Whether the client chooses how long a node works: a late answer then says nothing about the node. */
 export function costIsChosen(method: string): boolean {
   return isHeavy(method) || runsCode(method) || UNBOUNDED.has(method);
 }
@@ -56,7 +56,7 @@ export function anyCostIsChosen(calls: RpcCalls): boolean {
   return anyOf(calls, costIsChosen);
 }
 
-/** Of calls, which often have the same method. */
+/** Calls of a batch often have the same method, which is checked once in a row. */
 function anyOf(calls: RpcCalls, is: (method: string) => boolean): boolean {
   let other: CallMethod | undefined;
   return calls.some((method) => {

@@ -1,4 +1,4 @@
-/** Methods that the proxy admits, by where they are described, with their tiers and networks (RPC-2). */
+/** Methods that the proxy admits, grouped by source, with their tiers and networks (RPC-2). */
 import type { RpcChain } from './networks.ts';
 
 export type RpcTier = 'standard' | 'advanced' | 'large';
@@ -10,17 +10,17 @@ export interface MethodGroup {
   chains?: readonly RpcChain[];
   /** Left out: every network of those chains. */
   networks?: readonly string[];
-  /** Hands in something that must not happen twice. */
+  /** Submits something that must not be submitted twice. */
   writes?: boolean;
   methods: readonly string[];
 }
 
-/** Names that stand in a text with white space between them. */
+/** Splits a text into names at white space. */
 export function namesIn(text: string): string[] {
   return text.trim().split(/\s+/);
 }
 
-/** ethereum/execution-apis, `eth` without filters, keys and mining; those that geth and Erigon have had for years, too. */
+/** ethereum/execution-apis, `eth` without filters, keys and mining, plus old methods of geth and Erigon. */
 const ETH = namesIn(`
   eth_blobBaseFee eth_blockNumber eth_call eth_chainId eth_config eth_createAccessList eth_estimateGas
   eth_feeHistory eth_gasPrice eth_getBalance eth_getBlockByHash eth_getBlockByNumber eth_getBlockReceipts
@@ -32,13 +32,13 @@ const ETH = namesIn(`
   eth_simulateV1 eth_syncing net_listening net_peerCount net_version web3_clientVersion web3_sha3
 `);
 
-/** ERC-7769 (bundlers of ERC-4337) and what Pimlico adds to it. */
+/** ERC-7769 (bundlers of ERC-4337) and the additions of Pimlico. */
 const BUNDLER = namesIn(`
   eth_estimateUserOperationGas eth_getUserOperationByHash eth_getUserOperationReceipt
   eth_supportedEntryPoints pimlico_getUserOperationGasPrice pimlico_getUserOperationStatus
 `);
 
-/** docs.zksync.io and matter-labs/zksync-era, core/lib/web3_decl/src/namespaces/zks.rs, with the older ones of the latter. */
+/** docs.zksync.io and matter-labs/zksync-era, core/lib/web3_decl/src/namespaces/zks.rs, with its older methods. */
 const ZKSYNC = namesIn(`
   zks_L1BatchNumber zks_L1ChainId zks_estimateFee zks_estimateGasL1ToL2 zks_getAllAccountBalances
   zks_getBaseTokenL1Address zks_getBatchFeeInput zks_getBlockDetails zks_getBridgeContracts
@@ -55,8 +55,8 @@ const LINEA = namesIn(`
 `);
 
 /**
- * docs.polygon.technology and bor's `consensus/bor/api.go`. Its `bor_getVoteOnHash` is no question: it locks the node to a
- * milestone of the caller's (`eth/bor_api_backend.go`).
+ * docs.polygon.technology and bor's `consensus/bor/api.go`. `bor_getVoteOnHash` is excluded because it writes: it locks
+ * the node to a milestone of the caller (`eth/bor_api_backend.go`).
  */
 const BOR = namesIn(`
   bor_getAuthor bor_getCurrentProposer bor_getCurrentValidators bor_getRootHash bor_getSigners
@@ -102,7 +102,7 @@ export const EVM_METHODS: readonly MethodGroup[] = [
 ];
 
 /**
- * Methods of solana.com/docs/rpc/http, without those that it calls removed (`getConfirmed…`) and without the
+ * Methods of solana.com/docs/rpc/http, without the ones that it marks as removed (`getConfirmed…`) and without
  * `getAsset…` of other services (RPC-4).
  */
 const SOLANA_READS = namesIn(`
@@ -126,8 +126,8 @@ export const SOLANA_METHODS: readonly MethodGroup[] = [
 ];
 
 /**
- * starkware-libs/starknet-specs 0.10.4, all of it: starknet_api_openrpc.json, starknet_executables.json,
- * starknet_trace_api_openrpc.json and starknet_write_api.json. Traces included: all are in the standard tier (RPC-2).
+ * starkware-libs/starknet-specs 0.10.4, complete: starknet_api_openrpc.json, starknet_executables.json,
+ * starknet_trace_api_openrpc.json and starknet_write_api.json. All are in the standard tier, even traces (RPC-2).
  */
 const STARKNET_READS = namesIn(`
   starknet_blockHashAndNumber starknet_blockNumber starknet_call starknet_chainId starknet_estimateFee

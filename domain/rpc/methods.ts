@@ -1,6 +1,6 @@
 /**
- * Methods that the proxy admits, with their networks and tiers (RPC-2). A method is known by exactly this spelling;
- * everything else is refused, with the reason where it is one that its callers can act on.
+ * Methods that the proxy admits, with their networks and tiers (RPC-2). Names match exactly. Other methods are refused,
+ * with a reason where callers can act on it.
  */
 import {
   EVM_METHODS,
@@ -23,7 +23,7 @@ const GROUPS: Record<RpcFamily, readonly MethodGroup[]> = {
 
 const known = new Map<string, ReadonlyMap<string, CallMethod>>();
 
-/** By their names. */
+/** Admitted methods of a network, by name. */
 export function methodsOf(network: RpcNetwork): ReadonlyMap<string, CallMethod> {
   const before = known.get(network.slug);
   if (before) return before;
@@ -42,15 +42,15 @@ const HAND_IN = new Set(
   Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ writes, methods }) => (writes ? methods : []))),
 );
 
-/** Whether something must not happen twice, on whatever network. */
+/** Whether the method submits something that must not be submitted twice, on any network. */
 export function isWriteMethod(name: string): boolean {
   return HAND_IN.has(name);
 }
 
-/** Why a method is not admitted. */
+/** Reason of a refusal. */
 export type MethodRefusal = 'websocket' | 'filter' | 'keys' | 'elsewhere' | 'unknown';
 
-/** Words in brackets that follow a method's name (RPC-4). */
+/** Words in parentheses after the method's name (RPC-4). */
 export const REFUSAL_WORDS: Record<MethodRefusal, string> = {
   websocket: 'needs a WebSocket',
   filter: 'a filter kept by one node; use eth_getLogs',
@@ -71,7 +71,7 @@ const FILTERS = new Set(
     eth_uninstallFilter
   `),
 );
-/** Methods that use the keys or the mining of a node (RPC-4), as nodes have had them. */
+/** Methods that use keys or mining of a node (RPC-4), in past and present nodes. */
 const KEYS = new Set(
   namesIn(`
     eth_sign eth_accounts eth_mining eth_hashrate eth_getWork eth_submitWork eth_submitHashrate eth_coinbase
@@ -81,7 +81,7 @@ const KEYS = new Set(
 );
 const ANYWHERE = new Set(Object.values(GROUPS).flatMap((groups) => groups.flatMap(({ methods }) => methods)));
 
-/** Of a name that `methodsOf` does not have. */
+/** Reason for a name that `methodsOf` does not contain. */
 export function refusalOfMethod(name: string): MethodRefusal {
   if (WEBSOCKET.has(name) || (name.length <= 64 && WEBSOCKET_SHAPES.test(name))) return 'websocket';
   if (FILTERS.has(name)) return 'filter';
@@ -91,7 +91,7 @@ export function refusalOfMethod(name: string): MethodRefusal {
 
 const MAX_SHOWN_LETTERS = 64;
 
-/** In quotes, cut, and in ASCII: a name that only looks like another one does not look like it here. */
+/** Quotes, cuts and escapes a name to ASCII, so that it cannot be mistaken for a similar one. */
 export function shownName(name: string): string {
   const cut = name.length > MAX_SHOWN_LETTERS ? `${name.slice(0, MAX_SHOWN_LETTERS)}…` : name;
   return JSON.stringify(cut).replace(

@@ -3,7 +3,7 @@ import type { ProviderTimeouts } from '../providerSettings.ts';
 
 export type RpcFamily = 'evm' | 'starknet' | 'solana';
 
-/** What a chain is called without its mainnet or testnet: extensions belong to chains. */
+/** Name of a chain without mainnet or testnet: method extensions belong to chains. */
 export type RpcChain =
   | 'arbitrum'
   | 'avalanche'
@@ -43,7 +43,7 @@ const CHAINS: readonly [RpcChain, RpcFamily, number, readonly string[]][] = [
   ['zksync', 'evm', 30, ['mainnet', 'sepolia']],
 ];
 
-/** All, by slug, in the order of the alphabet. */
+/** All networks by slug, in alphabetical order. */
 export const RPC_NETWORKS: ReadonlyMap<string, RpcNetwork> = new Map(
   CHAINS.flatMap(([chain, family, baseCredits, places]) =>
     places.map((place): [string, RpcNetwork] => {
@@ -54,11 +54,11 @@ export const RPC_NETWORKS: ReadonlyMap<string, RpcNetwork> = new Map(
 );
 
 export interface RpcEndpoint {
-  /** `{key}` in it stands for the secret; many services want theirs in the path. */
+  /** `{key}` is replaced by the secret; many services expect it in the path. */
   url: string;
-  /** Environment variable with the secret: goes in place of `{key}`, else as a bearer token. */
+  /** Environment variable with the secret, which is sent as a bearer token when the URL has no `{key}`. */
   apiKeyEnv?: string;
-  /** Share of the calls beside the other endpoints; 1 when left out. */
+  /** Share of the calls relative to the other endpoints; default 1. */
   weight?: number;
 }
 

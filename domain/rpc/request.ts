@@ -1,6 +1,6 @@
 /**
- * Request of a client, admitted as a whole or refused as a whole (RPC-3). The text for a node is written anew from
- * this: never a byte of the client that was not understood (RPC-5).
+ * Request of a client, admitted or refused as a whole (RPC-3). The text for a node is rebuilt from the parsed request:
+ * bytes that were not understood never reach a node (RPC-5).
  */
 import { FareboxError } from '../errors.ts';
 import { JsonBytes, jsonBytes } from '../json/jsonBytes.ts';
@@ -17,15 +17,15 @@ const LIMITS = { json: RPC_JSON_LIMITS, items: MAX_ITEMS };
 
 export interface RpcRequest {
   calls: RpcCalls;
-  /** It was sent as an array, and is answered as one. */
+  /** Sent, and therefore answered, as an array. */
   isBatch: boolean;
-  /** The same for requests that differ in white space, escapes and the order of members only. */
+  /** Text that is equal for requests that differ only in white space, escapes and the order of members. */
   canonical(): string;
-  /** The most that it can cost. */
+  /** Most credits that it can cost. */
   credits: number;
 }
 
-/** Whether anything of it is handed in that must not happen twice. */
+/** Whether a call submits something that must not be submitted twice. */
 export function hasWrites({ calls }: Pick<RpcRequest, 'calls'>): boolean {
   return calls.some(({ isWrite }) => isWrite);
 }
@@ -43,13 +43,13 @@ export function readRpcRequest(bytes: Buffer, network: RpcNetwork): RpcRequest {
   return { calls: new RpcCalls(placed, methods), isBatch, canonical, credits };
 }
 
-/** As they were sent, or else in the shortest form of the same text. */
+/** Reads the calls as sent, otherwise after rewriting the text to its shortest form. */
 function readCalls(bytes: Buffer): CallReader {
   const sent = new CallReader(new JsonBytes(bytes), LIMITS);
   try {
     if (sent.read()) return sent;
   } catch (error) {
-    // Where a name comes twice before, that is said.
+    // The rewriting reports an earlier duplicate name instead.
     if (!(error instanceof JsonProblem)) throw error;
   }
   const rewritten = new CallReader(jsonBytes(rewrite(bytes, false)), LIMITS);

@@ -1,25 +1,24 @@
 /**
- * The calls of one request side by side. A batch has up to a hundred, and they live as long as a node takes to answer: as
- * objects of their own, with a text for each id and each list of params, they would cost more to keep than to read. Bench
- * `rpc`.
+ * The calls of one request in shared arrays. A batch has up to a hundred, and they live until a node answers: separate
+ * objects, with a string for each id and each list of params, would cost more to keep than to read. Bench `rpc`.
  */
 import { JsonBytes } from '../json/jsonBytes.ts';
 import type { JsonWriter } from '../json/jsonWriter.ts';
 
-/** The same object for all calls of it. */
+/** One object for all calls of a method. */
 export interface CallMethod {
   name: string;
-  /** Hands in something that must not happen twice (`eth_sendRawTransaction`, `sendTransaction` …). */
+  /** Submits something that must not be submitted twice (`eth_sendRawTransaction`, `sendTransaction` …). */
   isWrite: boolean;
-  /** What a result costs. */
+  /** Price of a result. */
   credits: number;
 }
 
-/** Where ids and params stand. */
+/** Positions of ids and params. */
 export interface PlacedCalls {
-  /** Only the places are ever read: each is JSON in its shortest form that was understood, with every digit. */
+  /** Only the places are read: each is parsed JSON in its shortest form, with every digit. */
   json: JsonBytes;
-  /** Four for each call: where its id begins and ends, and its params; of the same place twice there are none. */
+  /** Four per call: start and end of its id, and of its params. Equal positions: no params. */
   places: Int32Array;
 }
 
@@ -74,7 +73,7 @@ export class RpcCalls {
     return from >= this.place(index, 2) && this.json.says(end, from);
   }
 
-  /** Of all ids and params. */
+  /** Size of all ids and params. */
   sizeBytes(): number {
     let size = 0;
     for (let at = 0; at < this.length * PLACES; at += 2) {
@@ -83,7 +82,7 @@ export class RpcCalls {
     return size;
   }
 
-  /** Some of them, in this order. */
+  /** The calls of these indices, in this order. */
   only(indices: readonly number[]): RpcCalls {
     const places = new Int32Array(indices.length * PLACES);
     for (const [at, index] of indices.entries()) {
@@ -98,7 +97,7 @@ export class RpcCalls {
   }
 }
 
-/** Written one after the other. `params`: undefined when none were sent. */
+/** Concatenates calls. `params`: undefined when none were sent. */
 export function placeCalls(calls: readonly { id: string; params: string | undefined }[]): PlacedCalls {
   const places = new Int32Array(calls.length * PLACES);
   const texts: Buffer[] = [];
@@ -114,7 +113,7 @@ export function placeCalls(calls: readonly { id: string; params: string | undefi
   return { json: new JsonBytes(Buffer.concat(texts)), places };
 }
 
-/** A question of our own, which nobody pays for. */
+/** Free call of our own. */
 export function ownCall(name: string, params: unknown[]): RpcCalls {
   const method = { name, isWrite: false, credits: 0 };
   return new RpcCalls(placeCalls([{ id: '0', params: JSON.stringify(params) }]), [method]);

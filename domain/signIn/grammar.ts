@@ -1,4 +1,4 @@
-/** The words that a sign-in's text is made of, as EIP-4361 and RFC 3986 and 3339 spell them; narrower where noted. */
+/** Grammar of the fields in a sign-in's text by EIP-4361, RFC 3986 and RFC 3339; stricter where noted. */
 
 const UNRESERVED = 'A-Za-z0-9\\-._~';
 const SUB_DELIMS = "!$&'()*+,;=";
@@ -11,9 +11,9 @@ const AUTHORITY = `(?:${USER})?(?:\\[[0-9A-Fa-f:.]{2,45}\\]|${NAME})(?::[0-9]*)?
 const URI = new RegExp(
   `^[A-Za-z][A-Za-z0-9+.\\-]*:(?://${AUTHORITY}(?:/${PCHAR}*)*|(?!//)(?:${PCHAR}|/)+)(?:\\?(?:${PCHAR}|[/?])*)?(?:#(?:${PCHAR}|[/?])*)?$`,
 );
-/** An authority, and what some clients write around it: a protocol before, a path behind. */
+/** An authority. Some clients add a protocol before it and a path after it. */
 const DOMAIN = new RegExp(`^(?:[A-Za-z][A-Za-z0-9+.\\-]*://)?${AUTHORITY}(?:/${PCHAR}*)*$`);
-/** reserved / unreserved / " ": neither quotes nor anything outside ASCII. */
+/** reserved / unreserved / " ": no quotes, only ASCII. */
 const STATEMENT = new RegExp(`^[${UNRESERVED}${SUB_DELIMS}:/?#[\\]@ ]+$`);
 const REQUEST_ID = new RegExp(`^${PCHAR}+$`);
 const HOST = '(\\[[0-9A-Fa-f:.]{2,45}\\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)';
@@ -21,7 +21,7 @@ const DOMAIN_HOST = new RegExp(`^(?:https?://)?${HOST}(?::[0-9]{1,5})?(?:/.*)?$`
 const URI_HOST = new RegExp(`^[Hh][Tt][Tt][Pp][Ss]?://${HOST}(?::[0-9]{1,5})?(?:[/?#].*)?$`);
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** Characters, per field. */
+/** Most characters per field. */
 const LONGEST = { domain: 300, uri: 2_048, statement: 1_024, requestId: 256 } as const;
 
 export const NONCE = /^[A-Za-z0-9]{8,128}$/;
@@ -40,22 +40,22 @@ export function isStatement(text: string): boolean {
   return text.length <= LONGEST.statement && STATEMENT.test(text);
 }
 
-/** At least one character, where the grammar would take none. */
+/** At least one character; the grammar allows none. */
 export function isRequestId(text: string): boolean {
   return text.length <= LONGEST.requestId && REQUEST_ID.test(text);
 }
 
-/** In lower case, without protocol, port and path; undefined when there is none to compare, as with a user before an @. */
+/** Host in lower case, without protocol, port and path; undefined without one, or with a user before an @. */
 export function hostOfDomain(domain: string): string | undefined {
   return DOMAIN_HOST.exec(domain)?.[1]?.toLowerCase();
 }
 
-/** In lower case; undefined for what is neither http nor https, or names a user. */
+/** Host in lower case; undefined for a scheme other than http and https, or with a user before an @. */
 export function hostOfUri(uri: string): string | undefined {
   return URI_HOST.exec(uri)?.[1]?.toLowerCase();
 }
 
-/** Unix ms of an RFC 3339 time, cut to the millisecond; undefined for none, also for 30 February and for leap seconds. */
+/** Unix ms of an RFC 3339 time, truncated; undefined for any other text, also for 30 February and leap seconds. */
 export function readDateTime(text: string): number | undefined {
   const parts = DATE_TIME.exec(text);
   if (!parts) return undefined;

@@ -1,4 +1,4 @@
-/** The two forms of a sign-in (WALLET-1): with the signed text in it, or with its fields only (CAIP-122). */
+/** The two forms of a sign-in (WALLET-1): with the signed text, or with its fields only (CAIP-122). */
 
 import { readHeaderJson } from '../headerJson.ts';
 import { familyOf } from '../wallets.ts';
@@ -10,11 +10,11 @@ const SCHEMES = ['eip191', 'eip1271', 'eip6492', 'siws'] as const;
 
 export interface SignInPayload {
   fields: SignInFields;
-  /** Whether the client sent the text itself, which says how everything in it is spelled. */
+  /** Whether the client sent the text itself, with the spelling of every field. */
   hasText: boolean;
   address: string;
   signature: string;
-  /** As sent: of any type in the form with the text, a string in the other. */
+  /** As sent: any type in the form with the text, a string in the other. */
   chainId: unknown;
   type: (typeof TYPES)[number] | undefined;
   signatureScheme: (typeof SCHEMES)[number] | undefined;
@@ -24,13 +24,13 @@ export interface SignInPayload {
 
 type SignInObject = Record<string, unknown>;
 
-/** What only the form without a text has. */
+/** Fields that only the form without a text has. */
 const STRUCTURED = [
   ...['domain', 'uri', 'version', 'nonce', 'issuedAt', 'statement'],
   ...['expirationTime', 'notBefore', 'requestId', 'resources'],
 ];
 
-/** Fields of other names are passed over. Throws SignInRefused. */
+/** Ignores unknown fields. Throws SignInRefused. */
 export function readPayload(header: string): SignInPayload {
   const sent = decodeHeader(header);
   const hasText = !isAbsent(sent.message);
@@ -49,14 +49,14 @@ export function readPayload(header: string): SignInPayload {
   return { ...shared, fields: hasText ? parseSignInText(text(sent, 'message')) : structured(sent) };
 }
 
-/** CAIP-2 of what the payload calls its chain; undefined: no such form. The form with the text has short ones too. */
+/** CAIP-2 name of the payload's chain; undefined: unknown form. The form with the text also has short names. */
 export function networkOfPayload({ chainId, hasText }: SignInPayload): string | undefined {
   if (hasText && typeof chainId === 'number') return caip2(`eip155:${chainId}`);
   if (typeof chainId !== 'string') return undefined;
   return caip2(hasText && /^[0-9]+$/.test(chainId) ? `eip155:${chainId}` : chainId);
 }
 
-/** CAIP-2 of what the text calls its chain; undefined: no such form. */
+/** CAIP-2 name of the text's chain; undefined: unknown form. */
 export function networkOfText({ family, chain }: SignInFields): string | undefined {
   if (family === 'evm') return caip2(`eip155:${chain ?? '1'}`);
   if (chain === undefined) return undefined;
@@ -89,7 +89,7 @@ function structured(sent: SignInObject): SignInFields {
     expirationTime: optional(sent, 'expirationTime'),
     notBefore: optional(sent, 'notBefore'),
     requestId: optional(sent, 'requestId'),
-    // An empty list has its own line in the text of the one and none in that of the other.
+    // An empty list has a line in the text of evm wallets and none in that of Solana wallets.
     resources: family === 'solana' && resources?.length === 0 ? undefined : resources,
     isSpaced: family === 'evm',
   };
@@ -150,7 +150,7 @@ function payload(what: string): SignInRefused {
   return new SignInRefused('X402_SIGN_IN_INVALID_PAYLOAD', `The sign-in ${what}.`);
 }
 
-/** The object in it. Throws SignInRefused: parse error, or invalid payload when it is JSON but no object. */
+/** Throws SignInRefused: parse error, or invalid payload for JSON that is not an object. */
 function decodeHeader(header: string): Record<string, unknown> {
   const reading = readHeaderJson(header);
   if (!reading.ok) {

@@ -1,4 +1,4 @@
-/** Rules of a sign-in that need neither a signature nor a memory, in the order of their checks (WALLET-2). */
+/** Rules of a sign-in that need neither the signature nor stored nonces, in the order of their checks (WALLET-2). */
 import type { Wallet } from '../wallets.ts';
 import { hostOfDomain, hostOfUri, readDateTime } from './grammar.ts';
 import { invalidChainId, networkOfPayload, networkOfText, type SignInPayload } from './payload.ts';
@@ -8,7 +8,7 @@ import { type SignInFields, writeSignInText } from './text.ts';
 export const OLDEST_MS = 300_000;
 export const FARTHEST_AHEAD_MS = 30_000;
 const TIMESTAMP_WITHIN_MS = 30_000;
-/** A nonce is remembered until nothing that was signed with it is young enough, and for as long again as clocks may differ. */
+/** A nonce is stored until everything signed with it is too old, plus the difference that clocks may have. */
 export const REMEMBERED_MS = OLDEST_MS + 30_000;
 
 export interface SignInRules {
@@ -19,20 +19,20 @@ export interface SignInRules {
   networks: readonly string[];
 }
 
-/** Everything is right but perhaps the signature and the nonce. */
+/** Sign-in whose signature and nonce are not checked yet. */
 export interface UnverifiedSignIn {
   wallet: Wallet;
   /** CAIP-2. */
   network: string;
   nonce: string;
-  /** Unix ms: when the nonce may be forgotten. */
+  /** Unix ms after which the nonce may be forgotten. */
   rememberUntilMs: number;
   /** As sent: hex, base58 or base64. */
   signature: string;
-  /** What the client says of its wallet; undefined: nothing, or what all evm wallets are said to be. */
+  /** Kind of wallet by the client's claim; undefined: no claim, or one that applies to all evm wallets. */
   signedBy: 'key' | 'contract' | undefined;
   fields: SignInFields;
-  /** Whether the client sent the text itself, which says how everything in it is spelled. */
+  /** Whether the client sent the text itself, with the spelling of every field. */
   hasText: boolean;
 }
 
@@ -58,8 +58,8 @@ export function readSignIn(payload: SignInPayload, rules: SignInRules): Unverifi
 }
 
 /**
- * The texts that may have been signed: one, unless only the fields were sent and writers differ. `checksummed` writes the
- * EIP-55 spelling of an evm address, which libraries put into the text whatever spelling they were given.
+ * Texts that may have been signed: more than one only when the fields alone were sent and writers differ. `checksummed`
+ * returns the EIP-55 spelling of an evm address, which libraries write whatever spelling they got.
  */
 export function signedTexts({ fields, hasText }: UnverifiedSignIn, checksummed: (address: string) => string): string[] {
   if (hasText) return [writeSignInText(fields)];
@@ -102,7 +102,7 @@ function checkChain(payload: SignInPayload, networks: readonly string[]): string
   return signed;
 }
 
-/** Compared whole and strictly: neither a prefix of another name nor a user before an @ counts. */
+/** Compares whole hosts: neither a prefix of another name nor a user before an @ matches. */
 function checkPlace({ domain, uri }: SignInFields, domains: readonly string[]): void {
   const host = hostOfDomain(domain);
   if (host === undefined || !domains.includes(host)) {
@@ -114,7 +114,7 @@ function checkPlace({ domain, uri }: SignInFields, domains: readonly string[]): 
   }
 }
 
-/** Unix ms at which it was issued. */
+/** Returns the issue time in Unix ms. */
 function checkTimes({ fields, timestamp }: SignInPayload, nowMs: number): number {
   const issuedAtMs = readDateTime(fields.issuedAt) ?? Number.NaN;
   const expiresAtMs = timeOr(fields.expirationTime, Number.POSITIVE_INFINITY);
@@ -122,7 +122,7 @@ function checkTimes({ fields, timestamp }: SignInPayload, nowMs: number): number
   if (timestamp !== undefined && Math.abs(timestamp - issuedAtMs) > TIMESTAMP_WITHIN_MS) {
     throw refused('TIMESTAMP_MISMATCH', 'The timestamp is more than 30 seconds away from Issued At.');
   }
-  // Asked so that a time that is no number would be refused.
+  // The negated comparison also refuses NaN.
   if (!(nowMs - issuedAtMs <= OLDEST_MS)) {
     throw refused('EXPIRED', 'The sign-in was issued more than 5 minutes ago; sign a new one.');
   }

@@ -1,4 +1,4 @@
-/** The text that a wallet signs (EIP-4361, and the same for Solana): read strictly, and written again from what was read. */
+/** Text that a wallet signs (EIP-4361, and its Solana variant), parsed strictly and rebuilt from its fields. */
 import type { WalletFamily } from '../wallets.ts';
 import {
   EVM_ADDRESS,
@@ -12,14 +12,14 @@ import {
 } from './grammar.ts';
 import { SignInRefused } from './refused.ts';
 
-/** What stands in the text, each as it is spelled there. */
+/** Fields of the text, in its spelling. */
 export interface SignInFields {
   family: WalletFamily;
   domain: string;
   address: string;
   statement: string | undefined;
   uri: string;
-  /** `8453`, or a Solana genesis hash with or without `solana:`; undefined: no such line, which means chain 1. */
+  /** `8453`, or a Solana genesis hash with or without `solana:`; undefined: no such line, on evm chain 1. */
   chain: string | undefined;
   nonce: string;
   issuedAt: string;
@@ -27,7 +27,7 @@ export interface SignInFields {
   notBefore: string | undefined;
   requestId: string | undefined;
   resources: readonly string[] | undefined;
-  /** Without a statement: two blank lines, as EIP-4361 has it, or the single one that is usual on Solana. */
+  /** Without a statement: true for two blank lines, as in EIP-4361; false for a single one, as is usual on Solana. */
   isSpaced: boolean;
 }
 
@@ -70,7 +70,7 @@ export function parseSignInText(text: string): SignInFields {
   return fields;
 }
 
-/** The only bytes that a signature is ever checked over. */
+/** Signatures are checked against this text only. */
 export function writeSignInText(fields: SignInFields): string {
   const { statement, isSpaced, chain, expirationTime, notBefore, requestId, resources } = fields;
   const lines = [
@@ -90,7 +90,7 @@ export function writeSignInText(fields: SignInFields): string {
   return lines.join('\n');
 }
 
-/** That each field is what the grammar takes, wherever it came from. Throws SignInRefused. */
+/** Checks each field against the grammar, whatever its source. Throws SignInRefused. */
 export function checkFields(fields: SignInFields): void {
   const { address, resources = [] } = fields;
   if (!isDomain(fields.domain)) throw invalid('has a domain that is none');
@@ -113,12 +113,12 @@ export function checkFields(fields: SignInFields): void {
 }
 
 interface LineReader {
-  /** The next line; an empty one behind the last. */
+  /** The next line; empty after the last one. */
   next(): string;
   peek(ahead?: number): string | undefined;
-  /** The value of the next line if it has this label; takes the line then. */
+  /** Value of the next line if it has this label, and consumes it; otherwise undefined. */
   field(label: string): string | undefined;
-  /** Whether a line with this label is still to come. */
+  /** Whether a later line has this label. */
   has(label: string): boolean;
   isAtEnd(): boolean;
 }
@@ -141,7 +141,7 @@ function createLines(lines: readonly string[]): LineReader {
   };
 }
 
-/** A statement is what a blank line follows: none of the lines behind it has one after it. */
+/** A statement is followed by a blank line; no later line is. */
 function readStatement(lines: LineReader, family: WalletFamily): { statement: string | undefined; isSpaced: boolean } {
   if (lines.next() !== '') throw invalid('has no blank line after the address');
   if (lines.peek() !== '' && lines.peek(1) === '') {

@@ -1,14 +1,14 @@
-/** Prices of a text call beside its tokens: a search, and each page that was read (TEXT-13). */
+/** Prices of a text call beside its tokens: searches, and pages that were read (TEXT-13). */
 import type { LedgerPrice } from '../ledger.ts';
 import { formatNano } from '../money.ts';
 
-/** A search on X is the model's own; searches and pages of ours have the configured prices. */
+/** The model itself searches X; our own searches and pages have the configured prices. */
 export const X_SEARCH_PRICE: LedgerPrice = { usd: 10_000_000n, diem: 10_000_000n };
 
 export interface AddOn {
   kind: 'web search' | 'page read' | 'X search';
   count: number;
-  /** Of one. */
+  /** Price of one. */
   price: LedgerPrice;
 }
 
@@ -22,7 +22,7 @@ export function priceOfAddOns(addOns: readonly AddOn[]): LedgerPrice {
   return { usd, diem };
 }
 
-/** For the notes of an entry. */
+/** Words for the notes of an entry. */
 export function wordsOfAddOns(addOns: readonly AddOn[]): string[] {
   return addOns
     .filter(({ count }) => count > 0)

@@ -1,4 +1,4 @@
-/** What a finished text call is billed for, and how the ledger remembers it. */
+/** Bill of a finished text call, and its ledger entry. */
 import type { DecisionModel, EmbeddingModel, TextModel } from '../catalogue/model.ts';
 import type { TokenPricing } from '../catalogue/specs.ts';
 import type { LedgerPrice, PriceSnapshot } from '../ledger.ts';
@@ -7,30 +7,30 @@ import { type AddOn, priceOfAddOns, wordsOfAddOns } from './addOns.ts';
 import type { TokenUsage } from './chat.ts';
 import { linesOf, type PriceLine, plus, sumOf } from './price.ts';
 
-/** In the notes of an entry whose tokens its service did not tell, or told fewer than there were. */
+/** Note of an entry whose service reported no tokens, or fewer than there were. */
 export const COUNTED_HERE = 'tokens counted here: the service did not tell all of them';
 
 export const NOTHING: LedgerPrice = { usd: 0n, diem: 0n };
 
 export interface TextOutput {
   usage: TokenUsage;
-  /** True: the service did not say, and we counted. */
+  /** True: the service reported no usage, and we counted. */
   counted: boolean;
-  /** Delivered beside the tokens: billed whatever these are. */
+  /** Delivered beside the tokens, and always billed. */
   addOns?: readonly AddOn[];
-  /** The client left before the end: the prompt that the service was sent is billed, also where no answer to it came. */
+  /** The client left before the end: the prompt that was sent is billed, even without an answer. */
   clientLeft?: boolean;
-  /** What else the entry is to say. */
+  /** Further notes of the entry. */
   remarks?: readonly string[];
 }
 
 export interface Bill {
   price: LedgerPrice;
-  /** Laid over the snapshot of the hold. */
+  /** Merged over the snapshot of the hold. */
   details: Partial<PriceSnapshot>;
 }
 
-/** An answer without a token costs none of the tokens of its prompt (TEXT-17). */
+/** An answer without tokens is not billed for its prompt (TEXT-17). */
 export function billOf(model: TextModel | DecisionModel, produced: TextOutput, executionMs: number): Bill {
   const { usage, counted, addOns = [], clientLeft = false, remarks = [] } = produced;
   const isEmpty = usage.completionTokens === 0 && !clientLeft;
@@ -55,7 +55,7 @@ export function billOf(model: TextModel | DecisionModel, produced: TextOutput, e
   };
 }
 
-/** Tokens and rates of a bill in turns, from which the check of the ledger recomputes the price. */
+/** Alternating tokens and rates of a bill, from which the ledger check recomputes the price. */
 export function listLines(lines: readonly PriceLine[]): Partial<PriceSnapshot> {
   const usd: number[] = [];
   let hasDiemRates = false;
@@ -78,7 +78,7 @@ function listAddOns(addOns: readonly AddOn[]): Partial<PriceSnapshot> | undefine
   };
 }
 
-/** What the hold is taken with; the units are known at its end only. */
+/** Snapshot of the hold; the units are known only at its end. */
 export function snapshotOf(model: TextModel | EmbeddingModel | DecisionModel, requestId: string): PriceSnapshot {
   return {
     sku: `${model.id}-llm-mtoken`,
@@ -91,7 +91,7 @@ export function snapshotOf(model: TextModel | EmbeddingModel | DecisionModel, re
   };
 }
 
-/** Of a bill of several rates the one of the output stands for it; the notes have all. */
+/** The output rate represents a bill of several rates; the notes have all. */
 function rateOf({ input, output }: TokenPricing | EmbeddingModel['spec']['pricing']): string {
   return BigInt(Math.round((output ?? input).usd * 1e9)).toString();
 }

@@ -1,6 +1,6 @@
 /**
- * Chat completion in our words, between the routes and the providers (TEXT-16, TEXT-20). A name of the published API
- * means the same here; media are bytes, never the URL of a user (FETCH-7).
+ * Chat completion in types of our own, between the routes and the providers (TEXT-16, TEXT-20). A name of the published
+ * API has its published meaning. Media are bytes, never the URL of a user (FETCH-7).
  */
 import type { MediaTokenRates, ReasoningEffort } from '../catalogue/specs.ts';
 
@@ -17,7 +17,7 @@ export interface TextPart {
 
 interface Medium {
   bytes: Buffer;
-  /** What was found in the bytes: `image/png`, `audio/wav`, `video/mp4`. */
+  /** Type detected from the bytes: `image/png`, `audio/wav`, `video/mp4`. */
   mediaType: string;
   cache_control?: CacheControl;
 }
@@ -41,7 +41,7 @@ export interface VideoPart extends Medium {
   audioSeconds: number;
 }
 
-/** An image, a recording or a video that we hold ourselves. */
+/** Image, recording or video as bytes. */
 export type MediaPart = ImagePart | AudioPart | VideoPart;
 
 export type UserPart = TextPart | MediaPart;
@@ -74,7 +74,7 @@ export type ChatMessage =
       name?: string;
       reasoning_content?: string;
       reasoning_details?: ReasoningDetail[];
-      /** Handed back to the service that made it. */
+      /** Returned to the service that made it. */
       thought_signature?: string;
       tool_calls?: ToolCall[];
     }
@@ -98,7 +98,7 @@ type ResponseFormat =
 type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 type Verbosity = 'low' | 'medium' | 'high' | 'auto';
 
-/** Left out: the service's own default. All bounds were checked. */
+/** Default: the service's own. All bounds were checked. */
 export interface Sampling {
   temperature?: number;
   min_temp?: number;
@@ -117,25 +117,25 @@ export interface Sampling {
 export interface ChatRequest {
   upstreamModel: string;
   messages: ChatMessage[];
-  /** How the service counts the media in them; a rate that is left out has its default. */
+  /** Media token rates of the service; a missing rate has its default. */
   mediaTokens?: Partial<MediaTokenRates>;
   sampling: Sampling;
-  /** Choices to make; each is billed. */
+  /** Number of choices, each billed. */
   n: number;
-  /** Per choice, reasoning included: what was held covers no more. */
+  /** Limit per choice, including reasoning: the hold covers no more. */
   maxTokens: number;
   logprobs?: { top: number };
   tools?: FunctionTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   responseFormat?: ResponseFormat;
-  /** `enabled: false` turns it off where the model can. */
+  /** `enabled: false` turns reasoning off where the model can. */
   reasoning?: { enabled?: boolean; effort?: ReasoningEffort; summary?: ReasoningSummary };
   verbosity?: Verbosity;
   promptCache?: { key?: string; retention?: 'default' | 'extended' | '24h' };
-  /** Searches on X, for models that can. */
+  /** Search on X, for models that support it. */
   xSearch?: boolean;
-  /** Opaque; the same for the same end user of the same account. */
+  /** Opaque; constant per end user of an account. */
   endUser: string;
   /** Headers of an end-to-end encrypted request, passed on as they are. */
   e2eeHeaders?: Record<string, string>;
@@ -150,17 +150,17 @@ export interface TokenLogprob {
   top_logprobs: { token: string; logprob: number; bytes: number[] | null }[];
 }
 
-/** As the service counted it. */
+/** Usage as the service counted it. */
 export interface TokenUsage {
-  /** All of the prompt, what was cached included. */
+  /** Whole prompt, including its cached part. */
   promptTokens: number;
-  /** Of the prompt: read from a cache, billed at its own rate. */
+  /** Part of the prompt that was read from a cache, billed at its own rate. */
   cachedTokens: number;
-  /** Of the prompt: written to a cache, billed at its own rate. */
+  /** Part of the prompt that was written to a cache, billed at its own rate. */
   cacheWriteTokens: number;
-  /** Of what was written: kept for an hour, at a rate of its own. Left out: none. */
+  /** Part of the cache writes that is kept for an hour, at its own rate. Default: none. */
   hourCacheWriteTokens?: number;
-  /** All that was produced, over all choices, reasoning included. */
+  /** Output of all choices, including reasoning. */
   completionTokens: number;
   reasoningTokens: number;
 }
@@ -182,13 +182,13 @@ export interface ChatChoice {
 
 export interface Completion {
   choices: ChatChoice[];
-  /** Undefined: the service did not say, and we count ourselves. */
+  /** Undefined: the service reported none, and we count. */
   usage: TokenUsage | undefined;
   /** The service's own id of the reply, for the log. */
   upstreamId?: string;
 }
 
-/** A piece of a tool call; the first of an `index` has `id` and `name`, later ones only more of `arguments`. */
+/** Piece of a tool call: the first of an `index` has `id` and `name`, later ones only further `arguments`. */
 export interface ToolCallDelta {
   index: number;
   id?: string;
@@ -196,7 +196,7 @@ export interface ToolCallDelta {
   arguments?: string;
 }
 
-/** What is added to a choice. */
+/** Addition to a choice. */
 export interface ChatDelta {
   content?: string;
   reasoning_content?: string;
@@ -208,5 +208,5 @@ export interface ChatDelta {
 export type ChatEvent =
   | { type: 'delta'; index: number; delta: ChatDelta; logprobs?: TokenLogprob[] }
   | { type: 'finish'; index: number; reason: FinishReason }
-  /** Running totals where the service tells them early; the last one counts. */
+  /** Running totals, if the service sends them early; the last event counts. */
   | { type: 'usage'; usage: TokenUsage };

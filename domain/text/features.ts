@@ -1,10 +1,8 @@
-/**
- * Features that a request asks of a model beyond text, and those that the entry of the model does not offer (TEXT-8).
- */
+/** Features beyond text that a request asks for, and the missing ones of a model's entry (TEXT-8). */
 import type { TextModel } from '../catalogue/model.ts';
 import type { CapabilityFlag } from '../catalogue/specs.ts';
 
-/** Features that a request can ask for, each with the capability that it takes. */
+/** Features that a request can ask for, each with the required capability. */
 const NEEDED = {
   image: 'supportsVision',
   audio: 'supportsAudioInput',
@@ -26,7 +24,7 @@ const WORDS: Record<Feature, string> = {
   webSearch: 'web search',
 };
 
-/** Each feature with the place in the body where it was asked for; one complaint per feature that is missing. */
+/** `asked`: features with their place in the body. Returns one complaint per missing feature. */
 export function missingFeatures(
   model: TextModel,
   asked: ReadonlyMap<Feature, string>,

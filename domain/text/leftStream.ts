@@ -1,12 +1,12 @@
-/** Rules for a stream whose client has left before its end: what becomes of the upstream call, and what is billed. */
+/** Rules for a stream whose client left before its end: what happens to the upstream call, and what is billed. */
 import type { TextModel } from '../catalogue/model.ts';
 import type { OnDisconnect, ProviderSettings } from '../providerSettings.ts';
 import type { ChatRequest, TokenUsage } from './chat.ts';
 
-/** Rate of a model whose entry has none, until its answers were measured. Common services write 40 to 150 tokens a second. */
+/** Rate of a model without one, until its answers are measured. Common services write 40 to 150 tokens a second. */
 export const DEFAULT_TOKENS_PER_SECOND = 80;
 
-/** The model's own word, else that of its provider entry, else `abort`. */
+/** Setting of the model, otherwise of its provider entry, otherwise `abort`. */
 export function onDisconnectOf(
   { spec, provider }: Pick<TextModel, 'spec' | 'provider'>,
   providers: Readonly<Record<string, ProviderSettings>>,
@@ -21,7 +21,7 @@ function tokensPerSecondOf({ spec }: Pick<TextModel, 'spec'>, measured: number |
   return spec.tokensPerSecond ?? measured ?? DEFAULT_TOKENS_PER_SECOND;
 }
 
-/** `enabled` counts only without an effort. */
+/** `enabled` is ignored when there is an effort. */
 export function isReasoningOff({ reasoning }: Pick<ChatRequest, 'reasoning'>): boolean {
   const { effort, enabled } = reasoning ?? {};
   return effort === 'none' || (effort === undefined && enabled === false);
@@ -29,17 +29,17 @@ export function isReasoningOff({ reasoning }: Pick<ChatRequest, 'reasoning'>): b
 
 export interface ReasoningSigns {
   request: Pick<ChatRequest, 'reasoning'>;
-  /** The service sends all reasoning in a field of its own. */
+  /** The service sends all reasoning, in its own field. */
   showsReasoning: boolean;
-  /** The adapter's word: what it sends does not turn reasoning off for certain. */
+  /** The adapter's request does not reliably turn reasoning off. */
   mayReason: boolean;
-  /** Reasoning came in its field. Text of the answer is no sign: a client can ask for any. */
+  /** Reasoning came in its field. Answer text proves nothing: a client can ask for any text. */
   isShown: boolean;
 }
 
 /**
- * Whether there may be reasoning that was not received. One that shows all of it is believed when it is told not to reason,
- * since what it did all the same would be seen.
+ * Whether there may be reasoning that was not received. A service that shows all of it is trusted to obey when told not
+ * to reason, since any reasoning would be visible.
  */
 export function mayHideReasoning({ request, showsReasoning, mayReason, isShown }: ReasoningSigns): boolean {
   if (!mayReason) return false;
@@ -48,23 +48,23 @@ export function mayHideReasoning({ request, showsReasoning, mayReason, isShown }
 
 export interface LeftStream {
   model: Pick<TextModel, 'spec'>;
-  /** Tokens of output, over all choices, that were held for. */
+  /** Output tokens of all choices that the hold covers. */
   heldTokens: number;
   /** Rate of the last answers of the model; undefined: not measured. */
   measuredTokensPerSecond?: number | undefined;
-  /** From the call to its end; 0 where no reasoning went unseen. */
+  /** Time from the call to its end; 0 when no reasoning was hidden. */
   elapsedMs: number;
 }
 
 export interface LeftUsage {
   usage: TokenUsage;
-  /** For the notes of the entry; empty where the time did not count. */
+  /** Notes for the entry; empty when the time was not billed. */
   remarks: string[];
 }
 
 /**
- * A service charges for reasoning that it does not send, and tells how much in its last frame. Where that frame will not be
- * read, the time stands for it, up to the tokens that were held for.
+ * A service charges for reasoning that it does not send, and reports its amount in the last frame. When that frame is
+ * not read, the elapsed time is billed as tokens, up to the held tokens.
  */
 export function withUnseenReasoning(usage: TokenUsage, left: LeftStream): LeftUsage {
   const { model, heldTokens, measuredTokensPerSecond, elapsedMs } = left;

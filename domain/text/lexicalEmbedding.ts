@@ -1,28 +1,28 @@
 /**
- * Embeddings without a model: words and parts of words, hashed to places of a vector. Texts that share words are near each
- * other; it knows nothing of what they mean, and its entry in the catalogue says so.
+ * Embeddings without a model: words and parts of words, hashed to places of a vector. Texts with common words are near
+ * each other. Meaning is ignored, as the catalogue entry says.
  */
 
 export const DEFAULT_DIMENSIONS = 512;
 export const MAX_DIMENSIONS = 2_048;
-/** Of one request: as many inputs as a request may have, with the default dimensions. */
+/** Most numbers of one request: the most inputs, with the default dimensions. */
 export const MAX_NUMBERS = 2_048 * DEFAULT_DIMENSIONS;
 
 const PIECE_LENGTH = 4;
-/** A whole word says more than one of its pieces. */
+/** A whole word has more weight than one of its pieces. */
 const WORD_WEIGHT = 1;
 const PIECE_WEIGHT = 0.25;
 
-/** Base of the polynomial hash, modulo 2^32; odd, so that no letter's share is shifted out. */
+/** Base of the polynomial hash, modulo 2^32; odd, so that no character's term becomes zero. */
 const BASE = 0x01000193;
-/** The share of the letter that leaves a piece. */
+/** Factor of the character that leaves a piece. */
 const LEAVING = Array.from({ length: PIECE_LENGTH }).reduce((power: number) => Math.imul(power, BASE), 1);
-/** Words, pieces and texts without a word have features of their own. */
+/** Separate hashes for words, pieces and texts without a word. */
 const WORD = 0x9e3779b9;
 const PIECE = 0x7f4a7c15;
 const TEXT = 0x94d049bb;
 
-/** Of length one; the same text has the same vector on every machine. */
+/** Returns a unit vector, identical for the same text on every machine. */
 export function embedText(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   const words = text
@@ -33,7 +33,7 @@ export function embedText(text: string, dimensions: number): Float32Array {
     add(vector, hashOf(word) ^ WORD, WORD_WEIGHT);
     addPieces(vector, `<${word}>`);
   }
-  // A text without a word has a place, too: a vector of zeros has no direction.
+  // A text without a word is hashed whole: a zero vector has no direction.
   if (words === null) add(vector, hashOf(text) ^ TEXT, WORD_WEIGHT);
   return ofLengthOne(vector);
 }
@@ -44,7 +44,7 @@ function hashOf(text: string): number {
   return hash;
 }
 
-/** A rolling hash: one step for each letter, however long a piece is. */
+/** Rolling hash: one step per character, independent of the length of a piece. */
 function addPieces(vector: Float32Array, framed: string): void {
   let hash = 0;
   for (let at = 0; at < framed.length; at += 1) {
@@ -55,14 +55,14 @@ function addPieces(vector: Float32Array, framed: string): void {
   }
 }
 
-/** The sign is hashed as well, so that features that meet in one place do not only add up. */
+/** The hash also gives the sign, so that colliding features do not always add up. */
 function add(vector: Float32Array, feature: number, weight: number): void {
   const mixed = mix(feature);
   const place = (mixed >>> 1) % vector.length;
   vector[place] = (vector[place] ?? 0) + ((mixed & 1) === 0 ? weight : -weight);
 }
 
-/** The finalizer of MurmurHash3: every bit of the feature changes half of the bits of the result. */
+/** MurmurHash3 finalizer: each bit of the feature changes half of the result bits. */
 function mix(feature: number): number {
   let hash = feature ^ (feature >>> 16);
   hash = Math.imul(hash, 0x85ebca6b);

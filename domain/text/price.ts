@@ -14,13 +14,13 @@ export interface PriceLine {
 
 const PER_MILLION = 1_000_000n;
 
-/** The lines of a bill, those without tokens left out. An extended rate covers the whole request. */
+/** Lines of a bill, without those of zero tokens. An extended rate applies to the whole request. */
 export function linesOf(pricing: TokenPricing, usage: TokenUsage): PriceLine[] {
   const rates = ratesFor(pricing, usage.promptTokens);
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.promptTokens - cached);
   const { cache_write_1h: hourRate } = rates;
-  // Two lines of one rate would be rounded up twice.
+  // Two lines with one rate would be rounded up twice.
   const writtenForHour = hourRate ? Math.min(usage.hourCacheWriteTokens ?? 0, written) : 0;
   const lines: PriceLine[] = [];
   const add = (kind: PriceLine['kind'], tokens: number, published: PublishedPrice) => {
@@ -51,7 +51,7 @@ export interface LargestCall {
   cachesForHour?: boolean;
 }
 
-/** The most that a call can cost: no part of the prompt read from a cache, all of the output used. */
+/** Highest price of a call: no part of the prompt read from a cache, all output used. */
 export function boundOf(
   pricing: TokenPricing,
   { promptTokens, outputTokens, cachesForHour = false }: LargestCall,
@@ -69,7 +69,7 @@ export function boundOf(
   }));
 }
 
-/** A mark on a part, or the wish for the whole prompt. */
+/** Whether a part is marked for it, or it is requested for the whole prompt. */
 export function asksForHourCache({ messages, promptCache }: ChatRequest): boolean {
   const { retention = 'default' } = promptCache ?? {};
   if (retention !== 'default') return true;
@@ -91,11 +91,11 @@ function ratesFor({ extended, ...rates }: TokenPricing, promptTokens: number): T
   return extended !== undefined && promptTokens > extended.context_token_threshold ? extended : rates;
 }
 
-/** Price of a cache write as a fraction of the input price: for five minutes, and for an hour. */
+/** Price of a cache write as a fraction of the input price: for five minutes and for an hour. */
 const WRITE = { numerator: 5n, denominator: 4n };
 const WRITE_1H = { numerator: 2n, denominator: 1n };
 
-/** Adds the rates of cache writes that the entry leaves out, so that they are published as they are charged. */
+/** Adds missing rates of cache writes, so that the published prices are complete. */
 export function withCacheWriteRates(model: TextModel): TextModel {
   const { pricing } = model.spec;
   const { extended } = pricing;

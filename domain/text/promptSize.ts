@@ -1,18 +1,18 @@
 /**
- * How many tokens a prompt can come to, before any service has counted it: what is held for it. On the high side: what a
- * prompt costs beyond its hold is nobody's bill but ours.
+ * Upper estimate of a prompt's tokens, for its hold, before a service has counted them. It is high on purpose: tokens
+ * above the hold are at our expense.
  */
 import type { MediaTokenRates, ReasoningEffort } from '../catalogue/specs.ts';
 import type { ChatMessage, ChatRequest, MediaPart, TextPart, UserPart } from './chat.ts';
 import { COST, stepFrom, TOKEN } from './tokenSteps.ts';
 
-/** More letters than that are too many for a token in any language. */
+/** No language has more letters per token than this. */
 export const MAX_LETTERS_PER_TOKEN = 8;
-/** What services add around each message. */
+/** Tokens that services add around each message. */
 export const TOKENS_PER_MESSAGE = 8;
 /**
- * Services that cut pictures into tiles count up to 2,000 tokens for a small one; those that count pixels one for 784 of
- * them, 16,384 at most. A second of video is 258 tokens or two frames of 384, a second of sound 32 or fewer.
+ * Services that tile images count up to 2,000 tokens for a small one. Others count one token per 784 pixels, 16,384 at
+ * most. A second of video is 258 tokens, or two frames of 384; a second of sound is 32 or fewer.
  */
 const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
   pixelsPerToken: 500,
@@ -23,8 +23,8 @@ const DEFAULT_MEDIA_TOKENS: MediaTokenRates = {
 };
 
 /**
- * Tokens of a text, rounded up: no fewer than are in it, of prose in Latin script up to twice as many. A few words of
- * nonsense in small letters can have more: they look like words, and are in no vocabulary.
+ * Upper estimate of the tokens of a text; up to twice the real number for prose in Latin script. Only a few nonsense
+ * words in small letters can have more: they look like words, but are in no vocabulary.
  */
 export function estimateTokens(text: string): number {
   const estimate = new TokenEstimate();
@@ -32,7 +32,7 @@ export function estimateTokens(text: string): number {
   return estimate.tokens;
 }
 
-/** The same estimate of a text that is read piece by piece, since a long one takes its time. */
+/** The same estimate for a text that is read in pieces, because a long one takes time. */
 export class TokenEstimate {
   #cost = 0;
   #step = 0;
@@ -53,7 +53,7 @@ export class TokenEstimate {
   }
 }
 
-/** As much of the beginning of a text as comes to so many tokens at most, by the same estimate. */
+/** Longest beginning of a text with at most so many tokens, by the same estimate. */
 export function cutToTokens(text: string, tokens: number): string {
   const most = tokens * TOKEN;
   let cost = 0;
@@ -66,14 +66,13 @@ export function cutToTokens(text: string, tokens: number): string {
   return text;
 }
 
-/** The second half of a letter that takes two. */
 function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
 type Prompt = Pick<ChatRequest, 'messages' | 'tools' | 'responseFormat'>;
 
-/** Media included. */
+/** Includes media. */
 export function promptTokensOf(request: Prompt & Pick<ChatRequest, 'mediaTokens'>): number {
   const { texts, around } = promptTextsOf(request);
   const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), around);
@@ -82,11 +81,11 @@ export function promptTokensOf(request: Prompt & Pick<ChatRequest, 'mediaTokens'
 
 export interface PromptTexts {
   texts: string[];
-  /** Tokens of what stands around them. */
+  /** Tokens around the texts. */
   around: number;
 }
 
-/** Media left out. */
+/** Excludes media. */
 export function promptTextsOf({ messages, tools, responseFormat }: Prompt): PromptTexts {
   const texts = messages.flatMap(textsOf);
   if (tools) texts.push(JSON.stringify(tools));
@@ -140,12 +139,12 @@ function tokensOfMedium(part: MediaPart, rates: MediaTokenRates): number {
   }
 }
 
-/** Services round up to a whole second, and sample two frames of the shortest video. */
+/** Services round up to a whole second and sample two frames of the shortest video. */
 function secondsCounted(seconds: number): number {
   return Math.ceil(seconds) + 1;
 }
 
-/** Reasoning beside the answer by its effort. Generous: nothing tells a bound. */
+/** Reasoning tokens beside the answer, by effort; generous, because services state no limit. */
 const REASONING_TOKENS: Record<ReasoningEffort, number> = {
   none: 0,
   minimal: 4_096,
@@ -155,12 +154,12 @@ const REASONING_TOKENS: Record<ReasoningEffort, number> = {
   xhigh: 65_536,
   max: 65_536,
 };
-/** A model that is told no effort has one of its own. */
+/** Assumed effort for a request without one: the model has a default of its own. */
 const DEFAULT_EFFORT: ReasoningEffort = 'high';
 
 /**
- * Tokens per choice for reasoning that a service counts beside the limit of an answer. A request without `reasoning` is for a model
- * that has none.
+ * Reasoning tokens per choice, for services that count them beside the limit of an answer. A request without
+ * `reasoning` is for a model without it.
  */
 export function reasoningBesideOf({ reasoning }: Pick<ChatRequest, 'reasoning'>): number {
   if (reasoning === undefined) return 0;
@@ -169,11 +168,11 @@ export function reasoningBesideOf({ reasoning }: Pick<ChatRequest, 'reasoning'>)
   return REASONING_TOKENS[effort ?? DEFAULT_EFFORT];
 }
 
-/** Bytes of secp256k1 and AES-GCM: the public key of the sender (65), the nonce (12) and the tag (16). */
+/** Overhead in bytes: secp256k1 public key of the sender (65), AES-GCM nonce (12) and tag (16). */
 const BYTES_AROUND = 93;
 const BYTES_PER_TOKEN = 4;
 
-/** Tokens of an encrypted text in hex, by its length; any piece has one at least. */
+/** Tokens of an encrypted text in hex, by its length; at least one unless empty. */
 export function tokensOfSealed({ length }: string): number {
   return length === 0 ? 0 : Math.max(1, Math.ceil((length / 2 - BYTES_AROUND) / BYTES_PER_TOKEN));
 }

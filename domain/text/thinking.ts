@@ -1,11 +1,11 @@
-/** Reasoning that a model writes into its answer between `<think>` and `</think>`, taken out as it comes. */
+/** Removes reasoning between `<think>` and `</think>` from a streamed answer. */
 const OPEN = '<think>';
 const CLOSE = '</think>';
 
 export interface ThinkingFilter {
-  /** What of the text so far is surely no reasoning, beyond what was given back before. */
+  /** Returns further text that is certainly not reasoning. */
   push(text: string): string;
-  /** What was held back because it could have become a mark. */
+  /** Returns text that was held back because it could become a mark. */
   end(): string;
 }
 
@@ -15,13 +15,13 @@ export function createThinkingFilter(): ThinkingFilter {
   let begun = false;
 
   function visible(text: string): string {
-    // The break between the reasoning and the answer belongs to neither.
+    // Drops the white space between the reasoning and the answer.
     const shown = begun ? text : text.trimStart();
     if (shown !== '') begun = true;
     return shown;
   }
 
-  /** Up to the next mark, or to what could become one; false: no more to be had for now. */
+  /** Reads up to the next mark, or the possible beginning of one; false: more text is needed. */
   function step(take: (text: string) => void): boolean {
     const mark = thinking ? CLOSE : OPEN;
     const at = rest.indexOf(mark);
@@ -58,7 +58,7 @@ export function withoutThinking(text: string): string {
   return filter.push(text) + filter.end();
 }
 
-/** How many of the last letters could be the beginning of the mark. */
+/** Length of the text's longest end that could begin the mark. */
 function overlap(text: string, mark: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1) {
     if (mark.startsWith(text.slice(-length))) return length;

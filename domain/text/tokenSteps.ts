@@ -1,29 +1,29 @@
 /**
- * What each character of a text adds to the estimate of its tokens, from what stands before it: a table of a state
- * machine, so that one look per character is enough. Vocabularies know the words of their languages, the ends of
- * identifiers and runs of white space; of numbers, marks and what nobody wrote they know little.
+ * State machine, as a table, for the token estimate: the cost of each character depends on the ones before it, with one
+ * look-up per character. Vocabularies contain words of their languages, ends of identifiers and runs of white space,
+ * but few numbers, marks and invented words.
  */
 
-/** Costs are in shares of a token; three tokens must stay below `STATE`. */
+/** Costs are in 1/40 of a token; three tokens must stay below `STATE`. */
 export const TOKEN = 40;
-/** A step is the state after it, above the bits of its cost. */
+/** A step holds the next state above the bits of its cost. */
 const STATE = 128;
 export const COST = STATE - 1;
 
-/** Nothing yet, a digit, a mark, or a letter of a script without words of several letters a token. */
+/** State at the start, and after a digit, a mark, or a letter of a script without multi-letter tokens. */
 const OTHER = 0;
-/** A single one, which is the beginning of the token of the word behind it. */
+/** After one space, which begins the token of the next word. */
 const SPACE = 1;
 const SPACES = 2;
 const LINES = 3;
 const TABS = 4;
 const CAPITALS = 5;
-/** With so many states as a word has letters before it is no word any more. */
+/** First of `MAX_WORD_LENGTH` states, one per letter; a longer run of letters is not a word. */
 const WORD = 6;
 const MAX_WORD_LENGTH = 16;
 const UNBROKEN = WORD + MAX_WORD_LENGTH - 1;
 
-/** Three of four letters of most texts in Latin script; of random ones little more than half. */
+/** Three of four letters in most texts of Latin script; little more than half of random ones. */
 const COMMON = new Set('acdehilmnoprstu');
 const LETTER = { common: 9, rare: 34, leastUnbroken: 24 };
 const CAPITAL = { common: 18, rare: 38, behindSmall: 56 };
@@ -68,18 +68,18 @@ for (let state = 0; state <= UNBROKEN; state += 1) {
 }
 
 /**
- * From which character on one takes how much: a token where the scripts of many readers are, which have most of their
- * letters and many of their words in vocabularies; elsewhere its bytes, since no token is less than a byte.
+ * Tokens per character, from each code on: one token in scripts with many readers, whose letters and many words are in
+ * vocabularies. Elsewhere the number of bytes, since a token has at least one byte.
  */
 const BEYOND_ASCII: [from: number, tokens: number][] = [
   [0x80, 1],
-  // Phonetic letters, and marks that stand above others.
+  // Phonetic letters and combining marks.
   [0x250, 2],
   // Greek, Cyrillic, Armenian, Hebrew, Arabic.
   [0x370, 1],
   [0x700, 2],
   [0x800, 3],
-  // The scripts of India, and Thai.
+  // Scripts of India, and Thai.
   [0x900, 1],
   [0xe80, 2],
   // Burmese and Georgian.
@@ -98,34 +98,34 @@ const BEYOND_ASCII: [from: number, tokens: number][] = [
   [0x2010, 1],
   [0x2040, 2],
   [0x2300, 3],
-  // Frames of tables.
+  // Box drawing.
   [0x2500, 1.25],
   [0x2580, 3],
-  // Kana, and the marks of Chinese and Japanese.
+  // Kana, and CJK punctuation.
   [0x3000, 1],
   [0x3100, 3],
-  // Chinese: half of the characters that are in use are one token, the others two.
+  // Chinese: half of the common characters are one token, the others two.
   [0x4e00, 1.25],
   [0xa000, 3],
   // Korean.
   [0xac00, 1],
   [0xd7b0, 3],
-  // Halves of a character of four bytes.
+  // Surrogates.
   [0xd800, 2],
   [0xe000, 3],
-  // Wide marks and digits, then letters.
+  // Full-width marks and digits, then letters.
   [0xff00, 1],
   [0xff20, 2],
   [0xfff0, 3],
 ];
 const LATIN_END = 0x250;
-/** By blocks of 16 characters. */
+/** Steps by blocks of 16 characters. */
 const BLOCKS = new Uint16Array(0x1_0000 / 16);
 for (const [from, tokens] of BEYOND_ASCII) BLOCKS.fill(tokens * TOKEN, from / 16);
 // An accent does not end a word.
 for (let block = ASCII / 16; block < LATIN_END / 16; block += 1) BLOCKS[block] = TOKEN + WORD * STATE;
 
-/** The step that a UTF-16 code makes after the step `before`, zero at first; `COST` of it is its cost. */
+/** Step of a UTF-16 code after the step `before` (0 at the start); its bits `COST` are the cost. */
 export function stepFrom(before: number, code: number): number {
   const step = code < ASCII ? STEPS[(before & ~COST) | code] : BLOCKS[code >> 4];
   return step ?? 0;
