@@ -68,8 +68,8 @@ export function presentJobWithTimeline(job: ShownJob, money: ShownMoney | undefi
 }
 
 /**
- * Job as of the storing of its output, for later messages about that event. Other events need no such view: after them
- * nothing changes.
+ * Job at the moment its output was stored, for later messages about that event. Other events need no such view: nothing
+ * changes after them.
  */
 export function jobWhenStored<Job extends ShownJob, Event extends ShownEvent>(
   job: Job,

@@ -1,41 +1,41 @@
-/** Facts about a kind of provider that the other floors need. Its adapters are in providers/, one folder for each kind. */
+/** Facts about a kind of provider for other floors. Each kind has a folder of adapters in providers/. */
 import type { ModelKind } from './catalogue/model.ts';
 import type { ProviderSettings, RemoteUpstream } from './providerSettings.ts';
 
 /**
- * The optional members say in what a kind differs from a remote service of one address. Members that take settings are
- * methods, so that kinds with different settings fit one list; the schema of the kind vouches for the settings.
+ * Optional members state differences from a remote service with one address. Members with settings are methods, so that
+ * kinds with different settings fit one list; the schema of the kind validates the settings.
  */
 export interface ProviderKind<Settings extends ProviderSettings = ProviderSettings> {
-  /** The name that `kind` of an entry gives. */
+  /** Value of `kind` in an entry. */
   readonly kind: string;
-  /** Kinds of models that it can be asked for. A model of any other kind is in the catalogue, and offline. */
+  /** Kinds of models that it supports. A model of another kind is in the catalogue, but offline. */
   readonly serves: readonly ModelKind[];
-  /** Environment variable with the key of an entry that names none. Left out: no key is needed. */
+  /** Environment variable with the key, for an entry that names none. Left out: no key is needed. */
   readonly keyVariable?: string;
-  /** Whether the key of `keyVariable` may go to this address; undefined is the published one. Left out: to every address. */
+  /** Whether this address may get the key of `keyVariable`; undefined: the published one. Left out: all may. */
   sendsKeyTo?(baseUrl: string | undefined): boolean;
-  /** There is an entry of the same name without any configuration. */
+  /** An entry of the same name exists without any configuration. */
   readonly isBuiltIn?: true;
-  /** The work is done on this machine: jobs go to the task queue `media`, and nobody is paid. */
+  /** The work runs on this machine: jobs use the task queue `media`, and nobody is paid. */
   readonly isLocal?: true;
-  /** Says which program a model of this kind lacks on this machine, in words for the client. */
+  /** Names the program that a model of this kind lacks on this machine, in words for the client. */
   missingProgram?(model: ModelKind, programs: LocalPrograms): string | undefined;
-  /** All voices of its voice changers. Left out: the service knows. */
+  /** All voices of its voice changers. Left out: only the service knows them. */
   readonly voices?: readonly string[];
-  /** Adult pictures are not recognised. */
+  /** Adult images are not recognised. */
   readonly lacksClassifier?: true;
   /** Log probabilities are never reported. */
   readonly lacksLogprobs?: true;
   /** Writing to the prompt cache costs more than reading the prompt. */
   readonly chargesCacheWrites?: true;
-  /** Left out: none of them. */
+  /** Left out: no features. */
   textFeatures?(settings: Settings): TextFeatures;
-  /** Names of its settings that are paths, which the file may give relative to itself. */
+  /** Names of settings that are paths, relative to the configuration file. */
   readonly pathSettings?: readonly string[];
 }
 
-/** Programs of this machine, as the environment names them. */
+/** Programs of this machine, from the environment. */
 export interface LocalPrograms {
   /** A speech synthesiser. */
   espeakPath?: string;
@@ -43,21 +43,21 @@ export interface LocalPrograms {
   recogniser?: object;
 }
 
-/** Abilities of a text service beyond answering. */
+/** Features of a text service beyond answering. */
 export interface TextFeatures {
   xSearch: boolean;
   e2ee: boolean;
   /** Reasoning is counted beside the limit of an answer. */
   reasoningBeside: boolean;
-  /** All reasoning is sent, in a field of its own. */
+  /** All reasoning is sent, in its own field. */
   showsReasoning: boolean;
 }
 
-/** The part of the configuration that says which providers there are. */
+/** Part of the configuration with the providers. */
 export interface ConfiguredProviders {
   /** By entry name. */
   providers: Readonly<Record<string, ProviderSettings>>;
-  /** By the name of the kind: those of all entries are here. */
+  /** Kinds of all entries, by name. */
   providerKinds: ReadonlyMap<string, ProviderKind>;
 }
 
@@ -66,7 +66,6 @@ export interface ProviderEntry {
   settings: ProviderSettings;
 }
 
-/** Undefined: there is no such entry. */
 export function findProvider(
   { providers, providerKinds }: ConfiguredProviders,
   name: string,
@@ -76,21 +75,21 @@ export function findProvider(
   return settings && kind && { settings, kind };
 }
 
-/** Kinds in the order in which people read them: first those that work without a key. */
+/** Sorts kinds for display: first those that work without a key. */
 export function keylessFirst<Kind extends ProviderKind>(kinds: Iterable<Kind>): Kind[] {
   const needsKey = ({ keyVariable }: Kind) => Number(keyVariable !== undefined);
   return [...kinds].sort((left, right) => needsKey(left) - needsKey(right));
 }
 
 interface ProviderAddress {
-  /** Undefined: the published one of the service. */
+  /** Undefined: the published address of the service. */
   baseUrl: string | undefined;
   /** Environment variable with its key. Undefined: no key is sent. */
   keyVariable: string | undefined;
   weight: number;
 }
 
-/** All of `upstreams`, else the one address of the entry. */
+/** All of `upstreams`, or the one address of the entry. */
 export function addressesOf({ kind, settings }: ProviderEntry): ProviderAddress[] {
   const upstreams: readonly Partial<RemoteUpstream>[] = settings.upstreams ?? [addressOf(settings)];
   return upstreams.map(({ baseUrl, apiKeyEnv = settings.apiKeyEnv, weight = 1 }) => ({

@@ -1,37 +1,37 @@
 /**
- * Settings that provider entries of several kinds have in common, with every default filled in. A kind adds its own, and its
- * schema says which of these it takes: see providers/registry.ts.
+ * Settings that provider entries of several kinds share, with all defaults filled in. A kind adds its own, and its
+ * schema says which of these it accepts: see providers/registry.ts.
  */
 
 export interface ProviderTimeouts {
-  /** Until the connection stands. */
+  /** Until the connection is established. */
   connectMs: number;
-  /** From the sent request to the first byte of the answer: a synchronous engine works in this time. */
+  /** From the sent request to the first byte of the answer, which includes the work of a synchronous engine. */
   firstByteMs: number;
-  /** The longest silence inside a body. */
+  /** Longest pause within a body. */
   idleMs: number;
 }
 
-/** Means of reaching a foreign service. An entry whose `apiKeyEnv` names an unset variable is absent: its models are offline. */
+/** Access to a foreign service. An entry whose `apiKeyEnv` names an unset variable is absent, its models offline. */
 interface RemoteSettings {
-  /** Absolute http(s) address; each adapter has the published one of its service as a default. */
+  /** Absolute http(s) URL; default: the published one of the service. */
   baseUrl?: string;
   /** Name of the environment variable that holds the secret. Default: `keyVariable` of the kind. */
   apiKeyEnv?: string;
-  /** Lets `baseUrl` name a host on a private network. */
+  /** Allows a host on a private network in `baseUrl`. */
   allowPrivateNetwork?: boolean;
   timeouts?: Partial<ProviderTimeouts>;
 }
 
-/** Bounds on the use of an entry by all workers together. */
+/** Limits of an entry across all workers. */
 export interface ProviderLimits {
-  /** Jobs that are with it at the same time. */
+  /** Jobs at the provider at the same time. */
   concurrent?: number;
-  /** Jobs that are handed to it in any minute. */
+  /** Jobs submitted in any minute. */
   perMinute?: number;
 }
 
-/** One of several addresses of the same service; the rest is the entry's. */
+/** One of several addresses of a service; other settings are the entry's. */
 export interface RemoteUpstream {
   baseUrl: string;
   apiKeyEnv?: string;
@@ -40,14 +40,14 @@ export interface RemoteUpstream {
 }
 
 /**
- * Fate of an upstream stream whose client has left: its connection is closed at once, or it is read to its end and billed by
- * the usage that the service tells there.
+ * Handling of an upstream stream whose client has left: close it at once, or read it to the end and bill the usage that
+ * the service reports there.
  */
 export const ON_DISCONNECT = ['abort', 'drain'] as const;
 export type OnDisconnect = (typeof ON_DISCONNECT)[number];
 
 export interface ProviderSettings extends RemoteSettings {
-  /** A kind of providers/registry.ts. */
+  /** Kind in providers/registry.ts. */
   kind: string;
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
@@ -55,11 +55,11 @@ export interface ProviderSettings extends RemoteSettings {
   onDisconnect?: OnDisconnect;
   /** Limits of queued jobs. */
   limits?: ProviderLimits;
-  /** Whether the service is told where to call back. Default: where our public address is https and leads outside. */
+  /** Whether the service gets a callback URL. Default: when our public address is https and public. */
   callbacks?: boolean;
 }
 
-/** The search engine, as the configuration's `search` gives it. */
+/** Search engine, from `search` of the configuration. */
 export type SearchSettings =
   | ({ kind: 'brave' } & RemoteSettings)
   | ({ kind: 'searxng'; baseUrl: string } & RemoteSettings);

@@ -1,19 +1,19 @@
-/** The least that a route can cost: an account that cannot pay it is refused before any work is done for it. */
+/** Smallest prices of a route: an account that can pay none of them is refused before any work. */
 import { type Model, type MusicModel, type Price, priceOf, type VideoModel } from './catalogue/model.ts';
 import type { PublishedPrice, TokenPricing } from './catalogue/specs.ts';
 import type { LedgerPrice } from './ledger.ts';
 
-/** 0.0001 USD. Models that bill by tokens, seconds or characters have no smallest price of their own. */
+/** 0.0001 USD, for models that bill by tokens, seconds or characters. */
 export const MIN_PRICE: LedgerPrice = { usd: 100_000n, diem: 100_000n };
 
 export interface SmallestPrices {
-  /** An account must be able to pay one of them. None is above another in every currency. */
+  /** An account must be able to pay one of them. None is higher than another in every currency. */
   paid: readonly LedgerPrice[];
   /** True when one of the models costs nothing. */
   hasFree: boolean;
 }
 
-/** The smallest prices of a route that sells these models. Without any of them: MIN_PRICE. */
+/** Smallest prices of a route that sells these models; MIN_PRICE without models. */
 export function smallestPricesOf(models: readonly Model[]): SmallestPrices {
   return toSmallestPrices(models.flatMap(pricesOf));
 }
@@ -32,7 +32,7 @@ function isFree({ usd, diem }: Price): boolean {
   return usd === 0n && diem === 0n;
 }
 
-/** A price of 0 in one currency only means that it is not sold for that currency. */
+/** Zero in only one currency means that the model is not sold for it. */
 function atLeastMin({ usd, diem }: Price): LedgerPrice {
   return {
     usd: usd === 0n || usd > MIN_PRICE.usd ? usd : MIN_PRICE.usd,
@@ -40,7 +40,7 @@ function atLeastMin({ usd, diem }: Price): LedgerPrice {
   };
 }
 
-/** Whether every account that can pay `price` can pay `other`, too. */
+/** Whether every account that can pay `price` can also pay `other`. */
 function isAtMost(other: LedgerPrice, price: LedgerPrice): boolean {
   return isAmountAtMost(other.usd, price.usd) && isAmountAtMost(other.diem, price.diem);
 }
@@ -84,7 +84,7 @@ function tokenRates({ extended, ...rates }: TokenPricing): PublishedPrice[] {
   return [rates, extended].flatMap((each) => Object.values(each ?? {})).filter(isPublished);
 }
 
-/** Members of a price list that are prices; the others are thresholds and factors. */
+/** Whether a member of a price list is a price; others are thresholds and factors. */
 function isPublished(value: unknown): value is PublishedPrice {
   return typeof value === 'object' && value !== null && 'usd' in value && 'diem' in value;
 }
@@ -111,7 +111,7 @@ function videoPrices({ price = {}, spec }: VideoModel): Price[] {
   ];
 }
 
-/** At least one second: some models take the length of their source, or name no shortest one. */
+/** At least one second: some models take the length of their source, or state no shortest length. */
 function times({ usd, diem }: Price, seconds: number): Price {
   const whole = BigInt(Number.isFinite(seconds) ? Math.max(1, Math.floor(seconds)) : 1);
   return { usd: usd * whole, diem: diem * whole };
@@ -128,7 +128,7 @@ function tierPrices(
   return [plain, ...Object.values(resolutions ?? {}), ...ofQuality].filter(isPublished).map(priceOf);
 }
 
-/** The smallest price of what is billed by small units: nothing only where every rate is nothing. */
+/** Smallest price of small units: zero only where every rate is zero. */
 function rateFloor(rates: readonly PublishedPrice[]): Price {
   return {
     usd: rates.some(({ usd }) => usd > 0) ? MIN_PRICE.usd : 0n,

@@ -7,15 +7,15 @@ export interface SpendableFunds {
   diem: Nano;
 }
 
-/** What the limits of a key leave of its period; undefined: there is no limit. */
+/** Remaining limits of a key in their period; undefined: no limit. */
 export interface LimitRoom {
   usd: Nano | undefined;
   diem: Nano | undefined;
 }
 
 /**
- * What a key can still spend: the least of its account's funds and of what its limits and its parent's leave. A limit in USD
- * counts bundled credit, too, which is spent first.
+ * Funds that a key can still spend: the least of its account's funds and the remaining limits of the key and its
+ * parent. A USD limit includes bundled credit, which is spent first.
  */
 export function spendableWithin(funds: SpendableFunds, rooms: readonly LimitRoom[]): SpendableFunds {
   const bundled = leastOf(
@@ -33,7 +33,7 @@ export function spendableWithin(funds: SpendableFunds, rooms: readonly LimitRoom
   return { usd, bundled, diem };
 }
 
-/** Never below zero: a limit may have been lowered below what was spent. */
+/** Never below zero: a limit may have been lowered below the amount spent. */
 function leastOf(amount: Nano, rooms: readonly (Nano | undefined)[]): Nano {
   const least = rooms.reduce<Nano>((low, room) => (room !== undefined && room < low ? room : low), amount);
   return least > 0n ? least : 0n;

@@ -1,24 +1,24 @@
-/** Why an upstream did not answer a synchronous call, in the words that decide what happens next. */
+/** Reasons why an upstream did not answer a synchronous call; they decide the next step. */
 export type UpstreamFailureReason =
-  /** The request itself is wrong for the service: the client's to mend. */
+  /** The request is invalid for the service; the client must change it. */
   | 'refused'
-  /** The prompt is longer than the context of the model: another one may have room for it. */
+  /** The prompt exceeds the context of the model; another model may have room. */
   | 'context_length'
   | 'content_policy'
-  /** Too many requests or tokens: `retryAfterMs` where the service says so. */
+  /** Too many requests or tokens; has `retryAfterMs` if the service states it. */
   | 'rate_limited'
   | 'overloaded'
-  /** Our credential was not accepted or our account there is empty: the operator's to mend. */
+  /** Our credential was refused or our account is empty; the operator must act. */
   | 'credential'
-  /** It does not have the model: the operator's to mend. */
+  /** Unknown model; the operator must act. */
   | 'no_model'
-  /** It answered that it failed. */
+  /** The service reported a failure of its own. */
   | 'failed'
-  /** It answered what is no answer: HTML, a cut body, another shape. */
+  /** Invalid answer: HTML, a cut body, another shape. */
   | 'garbage'
   /** No connection: nothing was sent. */
   | 'unreachable'
-  /** No answer, or no more of it, in time. */
+  /** No answer, or no further part of it, in time. */
   | 'timeout'
   /** The connection broke after the request was sent. */
   | 'lost';
@@ -27,15 +27,15 @@ interface UpstreamFailureParameters {
   reason: UpstreamFailureReason;
   /** For the log: status, type and code of the reply; never prompts, never secrets. */
   detail: string;
-  /** The service's own words to the client, where the request is at fault (`refused`, `content_policy`). */
+  /** The service's message for the client, if the request is at fault (`refused`, `content_policy`). */
   message?: string | undefined;
-  /** What the service asks to wait. */
+  /** Wait that the service requests. */
   retryAfterMs?: number | undefined;
   status?: number | undefined;
   cause?: unknown;
 }
 
-/** Thrown by providers. A stream that breaks throws it after the events that came before. */
+/** Thrown by providers. A broken stream throws it after its events. */
 export class UpstreamFailure extends Error {
   readonly reason: UpstreamFailureReason;
   readonly words: string | undefined;

@@ -1,4 +1,4 @@
-/** Compares the requirement that a client says it accepted with our offers (WALLET-10). */
+/** Compares the requirement that a client claims to have accepted with our offers (WALLET-10). */
 import { isObject, type PaymentRefusal } from './envelope.ts';
 
 export interface OfferTerms {
@@ -16,7 +16,7 @@ export interface OfferTerms {
   isSameAddress(one: string, other: string): boolean;
 }
 
-/** Undefined: it matches our offer and the signed payment. */
+/** Undefined: the requirement matches our offer and the signed payment. */
 export function refuseAccepted(
   accepted: Readonly<Record<string, unknown>>,
   terms: OfferTerms,

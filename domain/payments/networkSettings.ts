@@ -16,11 +16,11 @@ export interface PaymentNetworkSettings {
   rpcUrls: readonly string[];
   /** Blocks (evm), or slots (Solana), on top of the one that the payment is in. */
   confirmations: number;
-  /** Undefined: this service settles, and pays the fee with the key below. */
+  /** Undefined: this service settles and pays the fee with the key below. */
   facilitatorUrl: string | undefined;
   /** Environment variable with the private key of the fee payer. */
   feePayerKeyEnv: string | undefined;
-  /** Budget of that key per day, in the network's own coin, for payments that end without a credit. */
+  /** Daily budget of that key, in the network's own coin, for payments without a credit. */
   feeBudgetPerDay: number;
   allowPrivateNetwork: boolean;
 }

@@ -21,9 +21,9 @@ type DifferenceKind =
   | 'not booked'
   /** Paid on the chain; ended here without a credit. */
   | 'not credited'
-  /** Credited by another amount, or for another transaction, than the chain has. */
+  /** Amount or transaction of the credit differs from the chain. */
   | 'credited otherwise'
-  /** Credited, and not on the chain. */
+  /** Credited, but not on the chain. */
   | 'not on the chain';
 
 export interface Difference {
@@ -55,7 +55,7 @@ export function compareWithBooks(paid: ChainPayment, booked: BookedPayment | und
   }
 }
 
-/** `booked`: credited payments; `paidIds`: all payments on the chains of that time, and of some time before. */
+/** `booked`: credited payments; `paidIds`: payments on the chains from that time and somewhat earlier. */
 export function creditedWithoutPayment(booked: readonly BookedPayment[], paidIds: ReadonlySet<string>): Difference[] {
   return booked
     .filter(({ state, paymentId }) => state === 'credited' && !paidIds.has(paymentId))

@@ -2,8 +2,7 @@
 import type { Wallet } from '../wallets.ts';
 
 /**
- * Valid as far as known without a query to the network. A type, not an interface, with plain values, so that it is
- * JSON.
+ * Valid as far as can be checked without the network. A type, not an interface, of plain values, so that it is JSON.
  */
 export type SignedPayment = {
   network: string;
@@ -13,15 +12,15 @@ export type SignedPayment = {
   /** Smallest units, decimal. */
   amount: string;
   /**
-   * Unique id by the network: evm the authorization's nonce, Solana the digest of the signed message. Never a signature
-   * or a header's text, which have many spellings.
+   * Unique id on the network: the authorization's nonce on evm, the digest of the signed message on Solana. Never a
+   * signature or a header's text, which have many spellings.
    */
   nonce: string;
   /** Unix seconds as a decimal string; "0" when the network has no such bound. */
   validAfter: string;
-  /** Undefined: ends with the network's own memory of recent blocks. */
+  /** Undefined: valid while the network remembers the payment's recent block. */
   validBefore?: string;
-  /** Unix seconds of its first reading: a search of the chain begins some time before. */
+  /** Unix seconds of its first reading; a search of the chain begins somewhat earlier. */
   readAt?: string;
   /** Payload to settle, rebuilt from the parsed fields. */
   payload: Record<string, unknown>;

@@ -5,19 +5,19 @@ import type { SignedPayment } from './signedPayment.ts';
 const TOP_UP_STATES = [
   /** Recorded; not submitted, or its transaction was dropped and it is submitted again. */
   'recorded',
-  /** Being submitted, or was when its worker died: from here on it may be on its way to the chain. */
+  /** Being submitted, or was when its worker died: it may be on its way to the chain. */
   'settling',
   /** Submitted, or seen on the chain. */
   'sent',
-  /** Perhaps submitted: the answer was lost. */
+  /** Perhaps submitted: the reply was lost. */
   'unknown',
-  /** Certainly not submitted, and not on the chain: its payer may present it again while it is valid. */
+  /** Certainly not submitted, and not on the chain: the payer may present it again while it is valid. */
   'refused',
   /** On the chain and credited. Final. */
   'credited',
-  /** Not on the chain, and too late to come there. Final, unless its payer presents it again and the chain has it after all. */
+  /** Not on the chain, and too late for it. Final, unless its payer presents it again and the chain has it. */
   'failed',
-  /** The chain used it, but the promised transfer did not happen: for an operator. Final. */
+  /** The chain used it, but the promised transfer did not happen; needs an operator. Final. */
   'wrong',
 ] as const;
 export type TopUpState = (typeof TOP_UP_STATES)[number];
@@ -30,14 +30,14 @@ const NEXT: Record<TopUpState, readonly TopUpState[]> = {
   settling: ['sent', 'unknown', 'refused', ...FINAL_TOP_UP_STATES],
   sent: ['recorded', ...FINAL_TOP_UP_STATES],
   unknown: ['recorded', 'sent', ...FINAL_TOP_UP_STATES],
-  // Only way back, when the payer presents the payment again: nothing is in transit.
+  // Only way back, when the payer presents it again: nothing is in transit.
   refused: ['settling', 'sent', ...FINAL_TOP_UP_STATES],
   credited: [],
   failed: [],
   wrong: [],
 };
 
-/** The states from which a top-up may enter `to`; the SQL that moves a row names exactly these. */
+/** States from which a top-up may enter `to`; SQL that changes a row names exactly these. */
 export function topUpPredecessors(to: TopUpState): TopUpState[] {
   return TOP_UP_STATES.filter((state) => NEXT[state].includes(to));
 }
@@ -46,7 +46,7 @@ export function isFinalTopUp(state: TopUpState): state is FinalTopUpState {
   return NEXT[state].length === 0;
 }
 
-/** Most submissions of one payment: again only after a certain refusal, or when its transaction was dropped. */
+/** Most submissions of one payment: repeated only after a certain refusal, or when its transaction was dropped. */
 export const MAX_SETTLEMENTS = 20;
 
 /** Whether it may be submitted again because its transaction was dropped. */
@@ -74,8 +74,8 @@ const MAX_REFUSED_PAUSE_MS = 3_600_000;
 const PAUSE_AFTER_WINDOW_MS = 60_000;
 
 /**
- * Wait of a refused payment for its payer before poll `look` (from 0) of the chain. Nothing is in transit, unless the
- * refusal was wrong: the pauses double until the window ends, and then leave the chain time to confirm that.
+ * Pause of a refused payment before poll `look` (from 0) of the chain. Nothing is in transit unless the refusal was
+ * wrong: the pauses double until the window ends, and then give the chain time to confirm that.
  */
 export function pauseOfRefusedMs(look: number, leftMs: number): number {
   if (leftMs <= 0) return PAUSE_AFTER_WINDOW_MS;

@@ -1,18 +1,16 @@
-/**
- * Compares an order of speech with the entry of its model; also reads the handles of cloned voices (AUDIO-6, AUDIO-7).
- */
+/** Checks a speech request against its model's entry, and recognises handles of cloned voices (AUDIO-6, AUDIO-7). */
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { TtsModel } from '../catalogue/model.ts';
 import { type WrongField, wrongField } from '../generation/terms.ts';
 
-/** A letter or a digit of any script: without one there is nothing to be said. */
+/** A letter or digit of any script: a text without one cannot be spoken. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
 
 export function isSpeakable(input: string): boolean {
   return SPEAKABLE.test(input);
 }
 
-/** The format that the answer has; `format` is one of all that there are. */
+/** Format of the answer: the requested one, or the model's default. */
 export function formatOf<Format extends string>(
   { spec }: TtsModel,
   wished: Format | undefined,
@@ -24,12 +22,12 @@ export function formatOf<Format extends string>(
   return wrongField('response_format', `This model answers ${offered.join(', ')}`);
 }
 
-/** What services call their voices: nothing that could mean a path or a query, nor a control character. */
+/** Voice names of services: no path, query or control characters. */
 const VOICE_NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} _.()'-]{0,511}$/u;
 
 /**
- * A voice of the model, or what may be one: where an entry names no voices, or takes those of its service by id, only the
- * service knows. Undefined: the service's own choice.
+ * Voice of the model, or a possible one: where an entry lists no voices, or accepts voice ids, only the service knows.
+ * `voice` undefined: the service's own default.
  */
 export function voiceOf(
   { spec }: TtsModel,
@@ -51,7 +49,7 @@ export function isVoiceHandle(voice: string): boolean {
   return voice.startsWith('vv_');
 }
 
-/** Others were never given out: nothing needs to be looked up. */
+/** Other handles were never issued and need no look-up. */
 export function mayBeHandle(voice: string): boolean {
   return HANDLE.test(voice);
 }

@@ -8,9 +8,9 @@ import { millions } from '../text/bill.ts';
 const MS_PER_SECOND = 1_000n;
 const CHARACTERS_PER_UNIT = 1_000_000n;
 
-/** The decoded length in whole milliseconds, rounded up: what is told as `duration` and what is billed. */
+/** Decoded length in whole milliseconds, rounded up; shown as `duration` and billed. */
 export function billedMs(decodedSeconds: number): number {
-  // Sample clocks make exact milliseconds inexact in binary; a microsecond is less than one sample.
+  // Sample clocks make exact milliseconds inexact in binary; the tolerated microsecond is less than one sample.
   return Math.max(1, Math.ceil(decodedSeconds * 1_000 - 1e-3));
 }
 
@@ -22,20 +22,20 @@ export function priceOfSpeech({ spec }: TtsModel, characters: number): LedgerPri
   return priceOfAmount(spec.pricing.input, BigInt(characters), CHARACTERS_PER_UNIT);
 }
 
-/** Each currency rounded up once. */
+/** Rounds each currency up once. */
 function priceOfAmount(rate: PublishedPrice, amount: bigint, perUnit: bigint): LedgerPrice {
   const { usd, diem } = priceOf(rate);
   return { usd: lineCost(amount, usd, perUnit), diem: lineCost(amount, diem, perUnit) };
 }
 
-/** Unicode code points, as JSON Schema counts them: an emoji is one, whatever its encoding takes. */
+/** Unicode code points, as in JSON Schema: an emoji counts as one, whatever its encoding. */
 export function charactersOf(input: string): number {
   let characters = 0;
   for (const _ of input) characters += 1;
   return characters;
 }
 
-/** How the ledger remembers it. */
+/** Snapshot of a transcription for the ledger. */
 export function recordingSnapshot(model: AsrModel, sold: { ms: number; requestId: string }): PriceSnapshot {
   return {
     ...{ sku: `${model.id}-asr-second`, modelId: model.id, provider: model.provider },
