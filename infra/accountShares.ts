@@ -39,7 +39,7 @@ const busy = tooBusy('recordings and videos are being decoded', 10);
 
 /** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
 export interface RequestShare extends Holding {
-  /** Takes the requested amount, at most the whole share: a large job is not refused for ever. */
+  /** Takes the requested amount, but at most the whole share, so that a large job is not refused for ever. */
   reserve(bytes: number): void;
   /**
    * Runs the work when the account uses less than its share of these slots. This is the only queue of decoders: the
@@ -81,7 +81,7 @@ export function createAccountShares(options: AccountSharesOptions): AccountShare
       let isReleased = false;
       const take = (bytes: number) => {
         const most = mostBytes();
-        // A fetch may end after its request: its bytes would never be released.
+        // A fetch may end after its request; its bytes would never be released.
         if (isReleased || (bytesOf.get(accountId) ?? 0) + bytes > most) throw refusal('FETCHED_BYTES', most);
         changeBytes(accountId, bytes);
         own += bytes;

@@ -41,7 +41,7 @@ export function createByteBudget(check: (wanted: WantedBytes) => void): HeldByte
       let isReleased = false;
       return {
         take(bytes) {
-          // A fetch may end after its request: its bytes would never be released.
+          // A fetch may end after its request; its bytes would never be released.
           if (isReleased) throw new FareboxError({ code: 'unavailable', message: 'The request is over.' });
           check({
             ofRequest: own + bytes,
@@ -68,7 +68,7 @@ const RETRY_AFTER_SECONDS = 5;
 const busy = tooBusy('media are being passed on', RETRY_AFTER_SECONDS);
 
 export interface MediaBudget {
-  /** Two requests of the largest size, and more ordinary ones. */
+  /** Room for two requests of the largest size, and for ordinary ones. */
   maxBytes?: number;
   maxAccountBytes?: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Structured logs: one JSON object a line, made of the fields that are listed here and of nothing else. Keys, bodies,
- * prompts, headers and URLs have no field, so they cannot get in by accident; a field that is not listed is left out and
- * named under `dropped`, so that it is missed. Text that comes from elsewhere (messages of errors) is scrubbed.
+ * Structured logs: one JSON object per line, with the fields listed here and no others. Keys, bodies, prompts, headers
+ * and URLs have no field, so they cannot get in by accident. An unlisted field is left out and named under `dropped`,
+ * so that its loss is noticed. Foreign text (messages of errors) is scrubbed.
  */
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { FareboxError } from '../domain/errors.ts';
@@ -10,7 +10,7 @@ export type Logger = PinoLogger;
 
 export interface LogOptions {
   level: string;
-  /** Which process speaks: `api`, `worker`. */
+  /** Name of the process: `api`, `worker`. */
   name: string;
   /** Standard output by default. */
   destination?: DestinationStream;
@@ -43,7 +43,7 @@ const FIELDS = new Set([
 ]);
 
 export function createLogger(options: LogOptions): Logger {
-  // Written beside the event loop; what is waiting when the process ends is flushed by the exit hook of pino.
+  // Written asynchronously; the exit hook of pino flushes the rest at the end of the process.
   const destination = options.destination ?? pino.destination({ dest: 1, sync: false });
   return pino(
     {
@@ -64,7 +64,7 @@ export function createLogger(options: LogOptions): Logger {
 
 type LogArguments = Parameters<LogFn>;
 
-/** An error that is logged without words would lend its own, unscrubbed. */
+/** Adds a message to an error logged without one: pino would use the error's own, unscrubbed. */
 function withWords(given: LogArguments): LogArguments {
   const [first, words] = given as [unknown, unknown];
   if (words !== undefined || typeof first !== 'object' || first === null) return given;
@@ -93,7 +93,7 @@ interface ErrorFields {
 
 const MAX_CAUSE = 4;
 
-/** Name, words, code, stack and causes; never the other properties, where libraries keep requests and parameters. */
+/** Name, message, code, stack and causes; never other properties, where libraries keep requests and parameters. */
 function describeError(error: unknown, depth = 0): ErrorFields | string {
   if (!(error instanceof Error)) return scrub(String(error));
   const { code, internal } = error as { code?: unknown; internal?: unknown };
@@ -109,8 +109,8 @@ function describeError(error: unknown, depth = 0): ErrorFields | string {
 }
 
 /**
- * What a client is told may quote what it sent, or what a provider said about that; the code and the detail say the same
- * without it. The findings of a schema name the fields and values that were sent.
+ * A message for a client may quote its request or a provider's reply; code and detail say the same without that.
+ * Findings of a schema contain names and values of the request.
  */
 function wordsOf(error: Error): string {
   if (error instanceof FareboxError) return error.code;
@@ -121,7 +121,7 @@ function wordsOf(error: Error): string {
 
 const MAX_FINDINGS = 50;
 
-/** A stack begins with the message, which may itself look like a stack. */
+/** A stack begins with the message, which may look like a stack itself. */
 function framesOf({ stack = '', message }: Error): string {
   const after = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
   return /^ {4}at [\s\S]*/m.exec(stack.includes(message) ? after : stack)?.[0] ?? '';
@@ -129,7 +129,7 @@ function framesOf({ stack = '', message }: Error): string {
 
 const MAX_TEXT_LENGTH = 8_000;
 
-/** Takes out what must never be in a log: API keys, bearer tokens, the query and the credentials of a URL, data URLs. */
+/** Removes API keys, bearer tokens, query and credentials of URLs, and data URLs. */
 export function scrub(text: string): string {
   return text
     .slice(0, MAX_TEXT_LENGTH)

@@ -1,6 +1,6 @@
-/** Waits for work that goes on without this caller: rejects with the signal's reason as soon as it is aborted. */
+/** Waits for work that continues without this caller: rejects with the signal's reason as soon as it is aborted. */
 export async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  // What it ends with after the caller has gone concerns nobody.
+  // A later failure of the work must not be an unhandled rejection.
   work.catch(() => undefined);
   signal.throwIfAborted();
   return await new Promise<T>((resolve, reject) => {

@@ -1,19 +1,19 @@
-/** How many runs of a program that takes a whole core go on at the same time; the others wait in their order, and not for long. */
+/** Limits concurrent runs of work that takes a whole core; others wait in order, for a limited time. */
 import { TooManyWait } from './tooBusy.ts';
 
 export interface SemaphoreOptions {
   atOnce: number;
   maxWaiting: number;
-  /** Whoever has not had his turn by then is turned away. */
+  /** Work that has not begun by then is refused. */
   maxWaitMs: number;
 }
 
 export interface Semaphore {
-  /** Throws TooManyWait where the queue is full or too slow, and the signal's reason when it is aborted meanwhile. */
+  /** Throws TooManyWait when the queue is full or too slow, and the signal's reason when it is aborted. */
   run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Turns for each key by itself, kept while somebody uses or waits for them. */
+/** One semaphore per key, kept while the key is in use. */
 export interface KeyedSemaphore {
   run<T>(turn: { key: string; atOnce: number; signal?: AbortSignal | undefined }, work: () => Promise<T>): Promise<T>;
 }
@@ -70,7 +70,7 @@ export function createSemaphore({ atOnce, maxWaiting, maxWaitMs }: SemaphoreOpti
       try {
         return await work();
       } finally {
-        // A turn is handed on: nobody who comes now takes it from who waits.
+        // The place goes to the oldest waiting work: new work cannot overtake it.
         const next = waiting.shift();
         if (next) next();
         else inside -= 1;

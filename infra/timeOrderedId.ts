@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * A UUID of version 7 (RFC 9562): Unix milliseconds, then 74 random bits. Rows that are partitioned by such an id are
- * partitioned by time and stay unique by the id alone, and an index on it grows at one end.
+ * UUID of version 7 (RFC 9562): Unix milliseconds, then 74 random bits. A table partitioned by it is partitioned by
+ * time and unique by the id alone, and an index on it grows at one end.
  */
 export function timeOrderedId(): string {
   const time = timeDigits();
@@ -10,7 +10,7 @@ export function timeOrderedId(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
-/** The same as 32 hexadecimal digits. */
+/** The same id as 32 hexadecimal digits. */
 export function timeOrderedHex(): string {
   const random = randomUUID();
   return `${timeDigits()}7${random.slice(15, 18)}${random.slice(19, 23)}${random.slice(24)}`;

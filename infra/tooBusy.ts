@@ -1,9 +1,9 @@
-/** Work that had to wait for too long, or with too many others. */
+/** Errors of work that waited too long, or with too many others. */
 import { FareboxError } from '../domain/errors.ts';
 
 export class TooManyWait extends Error {}
 
-/** For a promise's `catch`: FareboxError `unavailable` in place of TooManyWait; whatever else failed is thrown on. */
+/** For a promise's `catch`: replaces TooManyWait by FareboxError `unavailable`; rethrows other errors. */
 export function tooBusy(whatIsDone: string, retryAfterSeconds: number): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof TooManyWait)) throw error;

@@ -80,7 +80,7 @@ function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   const unfit = urls.flatMap((url, place) => checkKey(url, entry.rpcUrls?.[place], at('rpcUrls', place)));
   if (unfit.length > 0) return unfit;
   const normal = urls.map((url) => new URL(url).href);
-  // With two entries for one node it would confirm itself.
+  // A node with two entries would confirm itself.
   return normal.flatMap((url, place) =>
     normal.indexOf(url) === place
       ? []
@@ -88,7 +88,7 @@ function checkNodes(entry: PaymentEntry, at: PathOf): string[] {
   );
 }
 
-/** `{key}` in an address, and the variable with the key beside it: both or neither. */
+/** An address with `{key}` needs the variable of the key, and the reverse. */
 function checkKey(url: string, node: string | object | undefined, path: (string | number)[]): string[] {
   const hasPlace = /\{key\}|%7Bkey%7D/i.test(url);
   if (hasPlace === (typeof node === 'object')) return [];

@@ -58,7 +58,7 @@ export interface Config extends ConfiguredProviders {
   workerQueues: TaskQueue[];
   /** Concurrent steps of a worker process, where workers/queues.ts does not decide. */
   workerSlots: Partial<Record<TaskQueue, number>>;
-  /** Time for an API process that is told to stop. */
+  /** Time that an API process has to finish its requests when it is told to stop. */
   drainSeconds: number;
   /** Where a worker answers `GET /metrics`: 0 is any free port, undefined is nowhere. */
   workerMetricsPort?: number;
@@ -95,8 +95,8 @@ export interface Config extends ConfiguredProviders {
 }
 
 /**
- * `kinds`: of providers that the file may name. Throws ConfigError, whose message names the variable or the path in the file,
- * what was found and what is allowed.
+ * `kinds`: provider kinds that the file may name. Throws ConfigError, whose message names the variable or the path in
+ * the file, what was found and what is allowed.
  */
 export function loadConfig(kinds: ConfigurableKinds, source: NodeJS.ProcessEnv = processEnvironment()): Config {
   const environment = readEnvironment(source);
@@ -213,7 +213,7 @@ function publicUrl(environment: CompleteEnvironment): string {
   return `http://${host}:${environment.PORT}`;
 }
 
-/** An address derived from the listening socket is not known outside. */
+/** An address derived from the listening socket is not reachable from outside. */
 function isPublic({ FAREBOX_PUBLIC_URL }: CompleteEnvironment): boolean {
   if (FAREBOX_PUBLIC_URL === undefined) return false;
   const { protocol, hostname } = new URL(FAREBOX_PUBLIC_URL);

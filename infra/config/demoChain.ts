@@ -8,8 +8,8 @@ import { isTestNetwork } from './testNetworks.ts';
 const MEANING = 'FAREBOX_DEMO_CHAIN names a file that npm start -- --with-demo-chain writes';
 
 /**
- * `file` with the payment networks and the chain nodes of the file that `named` names, which comes first: a wallet that
- * takes the first offer then pays on the demonstration's chain. Throws ConfigError where both have the same.
+ * Adds the payment networks and chain nodes of the file `named` to `file`. They come first, so that a wallet that takes
+ * the first offer pays on the demonstration's chain. Throws ConfigError where both have the same chain.
  */
 export function withDemoChain(
   kinds: ConfigurableKinds,
@@ -32,8 +32,8 @@ export function withDemoChain(
 }
 
 /**
- * Reasons why the demonstration's chain conflicts with the operator's file: the file has that chain already, and one of
- * the two would never be asked, or it takes real payments.
+ * Conflicts of the demonstration's chain with the operator's file: the file has that chain already (one of the two
+ * would never be used), or takes real payments.
  */
 export function demoChainClashes(
   { x402, rpc }: { x402: { networks: readonly { network: string }[] }; rpc: ConfigurationFile['rpc'] },

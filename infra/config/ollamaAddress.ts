@@ -8,9 +8,9 @@ export const DEFAULT_OLLAMA = `http://127.0.0.1:${PORT}`;
 const HOSTED = '.ollama.com';
 
 /**
- * `[scheme://]host[:port][/path]`, every part of it optional: 127.0.0.1 and 11434 (80 with http://, 443 with https://) where
- * left out. An address to listen at (0.0.0.0) is reached at 127.0.0.1, and a port that is none is the usual one. Without a
- * slash at the end; undefined for what no client could reach.
+ * `[scheme://]host[:port][/path]`, all optional. Defaults: 127.0.0.1 and 11434 (80 with http://, 443 with https://),
+ * also for an invalid port. A listen address (0.0.0.0) becomes 127.0.0.1. Returned without a final slash; undefined for
+ * an address that no client can reach.
  */
 export function ollamaAddress(variable: string): string | undefined {
   const given = variable.trim().replace(/^["']+|["']+$/g, '');

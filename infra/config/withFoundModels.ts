@@ -14,8 +14,8 @@ export interface FoundModelsResult {
 const LATEST = ':latest';
 
 /**
- * A found model is added under its name there where that is an id of ours and no model of the catalogue answers to it
- * already, as an id, a foreign name, a trait or another spelling. `llama3.2:latest` answers to `llama3.2` too.
+ * Adds a found model under its own name, if that is a valid id and not yet a name in the catalogue (id, alias, trait or
+ * another spelling). `llama3.2:latest` is also added as `llama3.2`.
  */
 export function withFoundModels(config: Config, found: readonly Model[]): FoundModelsResult {
   const { modelCatalogue: known } = config;
@@ -28,7 +28,7 @@ export function withFoundModels(config: Config, found: readonly Model[]): FoundM
 }
 
 function isFree(catalogue: Catalogue, name: string, type: Model['type']): boolean {
-  // As of a time before all removals: names of removed models stay reserved.
+  // The time is before all removals: names of removed models stay reserved.
   return modelNamed(catalogue, { name, type, now: '' }) === undefined;
 }
 

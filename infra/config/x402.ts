@@ -52,7 +52,7 @@ export function networksOf(file: ConfigurationFile['x402'], secret: ReadSecret):
   return file.networks.map((entry) => toSettings(entry, secret));
 }
 
-/** In either way of writing them, as they are written: without the keys that go in place of `{key}`. */
+/** URLs in either form, as written: without the keys that replace `{key}`. */
 export function rpcUrlsOf(entry: Entry): readonly string[] {
   return nodesOf(entry).map((node) => (typeof node === 'string' ? node : node.url));
 }

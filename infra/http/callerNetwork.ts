@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Network by which calls of unknown clients are counted: an IPv6 client has a whole network of addresses. */
+/** Network by which calls of unknown clients are counted: an IPv6 client usually has a whole network of addresses. */
 export function callerNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);

@@ -14,7 +14,7 @@ const DECODERS: Record<string, (() => NodeJS.ReadWriteStream) | undefined> = {
   br: createBrotliDecompress,
 };
 
-/** Throws while it is read where the body is too slow, or its encoded form larger than the cap. */
+/** Reading throws when the body is too slow, or its encoded form exceeds the limit. */
 export function plainBody(
   { headers, body }: Dispatcher.ResponseData,
   maxEncodedBytes: number,
@@ -32,7 +32,7 @@ export function decodedBody(
   if (options.encoding === 'identity' || options.encoding === '') return body;
   const decoder = DECODERS[options.encoding]?.();
   if (decoder === undefined) throw new Error('content encoding not known');
-  // It may fail before it is read; the reader gets the error all the same.
+  // The decoder may fail before it is read; the reader gets the error all the same.
   decoder.on('error', () => undefined);
   return Readable.from(capped(body, options.maxEncodedBytes), { objectMode: false })
     .on('error', (error) => (decoder as unknown as Readable).destroy(error))
@@ -50,8 +50,8 @@ async function* capped(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGene
 }
 
 /**
- * Passes the chunks on; throws when the average since the start falls below the minimum after the grace time: a sender may not
- * hold a slot for ever with a byte a second.
+ * Passes the chunks on. Throws when the average since the start is below the minimum after the grace time, so that no
+ * sender holds a slot with a byte a second.
  */
 async function* paced(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
   const startedAt = performance.now();

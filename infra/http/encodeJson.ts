@@ -4,10 +4,10 @@
  */
 import { createTurnLimit, type TurnLimit } from '../turnLimit.ts';
 
-/** Up to this size JSON.stringify takes at most two milliseconds, whatever is in the strings. */
+/** Up to this size JSON.stringify takes at most two milliseconds, for any strings. */
 const QUICK_LETTERS = 128 * 1024;
 
-/** The same text as of JSON.stringify; a large one in the UTF-8 that is sent. */
+/** Same text as JSON.stringify; a large one as UTF-8 bytes. */
 export function encodeJson(value: unknown): string | Promise<Buffer> {
   return lettersOf(value) <= QUICK_LETTERS ? JSON.stringify(value) : encodeInTurns(value);
 }
@@ -40,7 +40,7 @@ async function concat(chunks: readonly Buffer[], endTurn: TurnLimit): Promise<Bu
   return whole;
 }
 
-/** Letters of all strings and names, counted until they are too many for one turn. */
+/** Counts letters of all strings and names, up to the limit of one turn. */
 function lettersOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 1;

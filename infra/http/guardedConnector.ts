@@ -1,6 +1,6 @@
 /**
- * Connector of all outbound HTTP: it resolves the name once, checks every address, and connects to a checked one. It
- * sits at connect, where literals, names and redirects all pass (a `lookup` hook never sees literals).
+ * Connector of all outbound HTTP: it resolves the name once, checks every address, and connects to a checked one. The
+ * check is at connect, which literals, names and redirects all pass (a `lookup` hook never gets literals).
  */
 import { isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';

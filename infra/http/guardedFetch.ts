@@ -12,7 +12,7 @@ import { TargetRefused } from './targetUrl.ts';
 export type { GuardedFetchOptions } from './guardedGet.ts';
 
 interface DownloadTarget {
-  /** Path of a new file, which exists afterwards only when all of it arrived. */
+  /** Path of a new file, which exists afterwards only if it is complete. */
   path: string;
   maxBytes: number;
   timeoutMs: number;
@@ -27,8 +27,8 @@ export interface Download extends SavedBody {
 
 export interface GuardedFetch {
   /**
-   * Throws FareboxError `invalid_source` (one message for every cause) or `payload_too_large`. `isRefusedTarget` tells of
-   * the former whether another try is in vain, for those whose answer to the client does not depend on it.
+   * Throws FareboxError `invalid_source` (one message for every cause) or `payload_too_large`. For the former
+   * `isRefusedTarget` tells whether a retry is pointless, for callers whose answer does not reveal it.
    */
   download(url: string, target: DownloadTarget): Promise<Download>;
 }

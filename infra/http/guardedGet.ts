@@ -30,7 +30,7 @@ export interface GuardedGet<Result> {
   signal?: AbortSignal | undefined;
   /** Called before each hop; an error ends the request. */
   mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
-  /** Reads the final answer; the connection ends with it. */
+  /** Reads the final answer; the connection ends with this. */
   receive(response: Dispatcher.ResponseData, url: URL, signal: AbortSignal): Promise<Result>;
 }
 
@@ -88,7 +88,7 @@ interface Exchange<Result> {
   receive(response: Dispatcher.ResponseData): Promise<Result>;
 }
 
-/** One request over a connection of its own, which is checked as it is made and ends with the request. */
+/** One request over its own connection, which is checked when it is made and ends with the request. */
 export async function exchange<Result>(
   guard: FetchGuard,
   url: URL,
@@ -99,10 +99,10 @@ export async function exchange<Result>(
     const path = `${url.pathname}${url.search}`;
     const sender = client.compose(unpaused(maxWireBytes));
     const sent = sender.request({ method, path, headers: { ...headers }, body: body ?? null, signal });
-    // undici notices an abort only once it is connected.
+    // undici handles an abort only once it is connected.
     return await receive(await rejectOnAbort(sent, signal));
   } finally {
-    // Not awaited: while a connection is being made, it would take as long as that.
+    // Not awaited: that would wait for a connection in progress.
     client.destroy().catch(() => {});
   }
 }

@@ -20,7 +20,7 @@ export interface PageGet {
   cut?: boolean;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Accounts for decoded bytes as they come; throws when there are too many. */
+  /** Counts decoded bytes as they arrive; throws when there are too many. */
   noteBytes?: ((bytes: number) => void) | undefined;
   mayVisit?: (url: URL, signal: AbortSignal) => Promise<void>;
 }
@@ -33,7 +33,7 @@ const HEADERS = {
   'accept-encoding': 'gzip, deflate, br',
 };
 
-/** A cut body must not lose bytes that came faster than they were read. */
+/** Margin for a body to be cut: bytes may arrive faster than they are read. */
 const CUT_SLACK = 8;
 
 /** Throws plain errors with the reason, for the log. */

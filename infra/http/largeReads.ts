@@ -1,7 +1,7 @@
 /**
- * Connections for large bodies: each read takes what has come, up to a megabyte, where Node's own take 64 kB into memory
- * of their own. Who passes a body on gives each piece back when it has gone out, so that a gigabyte passes through a few
- * megabytes: memory outside the heap is what makes V8 collect all of it, once per 64 MB. Bench `delivery`.
+ * Connections for large bodies: each read takes the available bytes, up to a megabyte; Node's own reads take 64 kB into
+ * new memory. The consumer returns each piece when it is sent, so a gigabyte passes through a few megabytes. Otherwise
+ * V8 runs a full collection for every 64 MB outside the heap. Bench `delivery`.
  */
 import { connect, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
@@ -13,10 +13,10 @@ const MAX_SPARE = 16;
 
 interface Slab {
   bytes: Buffer;
-  /** Read into it, and given back of that; heads of answers never are, so that their slabs are used once. */
+  /** Bytes read into it, and bytes returned. Heads of answers are never returned: their slabs are used once. */
   used: number;
   returned: number;
-  /** No more is read into it. */
+  /** Nothing more is read into it. */
   full: boolean;
 }
 
@@ -24,8 +24,8 @@ const spare: Buffer[] = [];
 const slabs = new WeakMap<ArrayBufferLike, Slab>();
 
 /**
- * To be called once for a piece that nobody reads any more: its bytes may be others from now on. Pieces that are never given
- * back are collected as any other memory.
+ * Called once for a piece that nobody reads any more: its memory is reused. Pieces that are never returned are
+ * collected like other memory.
  */
 export function returnPiece(piece: Uint8Array): void {
   const slab = slabs.get(piece.buffer);

@@ -20,7 +20,7 @@ export interface MultipartParts {
 export interface BodyFile {
   path: string;
   contentType: string;
-  /** In bytes; all of the file when left out. `end` is the first byte that is not sent. */
+  /** In bytes; default: the whole file. `end` is exclusive. */
   range?: { start: number; end: number };
 }
 
@@ -33,7 +33,7 @@ interface StreamedBody {
 
 export async function fileBody({ path, contentType, range }: BodyFile): Promise<StreamedBody> {
   const { start, end } = range ?? { start: 0, end: (await stat(path)).size };
-  // A stream always sends the byte at `end`, so there is none of nothing.
+  // A stream always sends the byte at `end`, so an empty range has none.
   const stream = end > start ? createReadStream(path, { start, end: end - 1 }) : undefined;
   return { contentType, sizeBytes: end - start, stream };
 }
@@ -79,7 +79,7 @@ async function* chunks(fields: Buffer[], files: FramedFile[], end: Buffer): Asyn
   yield end;
 }
 
-/** As browsers do it: a quote or a line end inside a name must not end the header. */
+/** Escapes a name as browsers do: a quote or a line end must not end the header. */
 function quoted(name: string): string {
   return name.replace(/"/g, '%22').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
 }

@@ -1,6 +1,6 @@
 /**
- * Fetches objects for the S3 client by undici. Node's own client copies each piece of a body once more, and throws the copy
- * away: of sending a large object on to a client that is a third of the work. Bench `delivery`.
+ * Fetches objects for the S3 client with undici. Node's own client makes a useless copy of each piece, a third of the
+ * work of sending a large object to a client. Bench `delivery`.
  */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
@@ -8,12 +8,12 @@ import { connectForLargeReads } from './largeReads.ts';
 
 export interface ReadingLimits {
   connectMs: number;
-  /** Without a byte. */
+  /** Longest time without a byte. */
   silenceMs: number;
   mostConnections: number;
 }
 
-/** As the client signs it, for objects: without a body. */
+/** Request as the S3 client signs it, for reads: without a body. */
 interface SignedRequest {
   method: string;
   protocol: string;
@@ -52,7 +52,7 @@ export function createReadingHandler(limits: ReadingLimits): ReadingHandler {
         return { response: { statusCode, headers: single(told), body } };
       } catch (cause) {
         if (signal?.aborted) throw cause;
-        // Error name by which the client knows that it may retry.
+        // Error name that lets the client retry.
         throw Object.assign(new Error('the store does not answer', { cause }), { name: 'TimeoutError' });
       }
     },

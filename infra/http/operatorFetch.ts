@@ -1,6 +1,6 @@
 /**
- * Requests to addresses that the operator's own machine or this source code names: its own API, pinned release archives.
- * Never for a URL of a user or of a provider's answer: those go through the guarded fetch.
+ * Requests to addresses of the operator's own machine or of this source code: its own API, pinned release archives.
+ * Never for a URL of a user or a provider's answer, which need the guarded fetch.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -22,7 +22,7 @@ const MAX_OWN_ANSWER_BYTES = 256 * 1024 * 1024;
 
 const direct = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }).compose(unpaused(MAX_OWN_ANSWER_BYTES));
 
-/** A request to this machine, past any proxy. Throws when there is no answer in time. */
+/** Sends a request to this machine, without a proxy. Throws when there is no answer in time. */
 export function callOwn(url: string, request: OperatorRequest): Promise<Response> {
   const { timeoutMs, ...init } = request;
   return fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs), dispatcher: direct });

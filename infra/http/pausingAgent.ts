@@ -1,6 +1,6 @@
 /**
- * Connections that bear a reader slower than the service: Node's own client, because undici 7 can end the process when it
- * is paused (see unpaused.ts). Of undici's agent it has the part that serviceHttp.ts uses.
+ * Connections for a reader that may be slower than the service: by Node's own client, because undici 7 can end the
+ * process when it is paused (see unpaused.ts). Has the part of undici's agent that serviceHttp.ts uses.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -15,7 +15,7 @@ type PostDispatch = Dispatcher.DispatchOptions & { headers: Record<string, strin
 interface PausingAgentOptions {
   baseUrl: string;
   connect: buildConnector.connector;
-  /** Time that a connection is kept without a call. */
+  /** Time that an idle connection is kept. */
   keptMs: number;
 }
 
@@ -46,7 +46,7 @@ export function createPausingAgent(options: PausingAgentOptions): Pick<UndiciAge
         exchange.onResponseStart(controller, response.statusCode ?? 0, response.headers);
         response.on('data', (piece: Buffer) => exchange.onResponseData(controller, piece));
         response.on('error', fail);
-        // A body that this side ended may look like one that has come to its end.
+        // A body that this side aborted may look complete.
         response.once('end', () => (response.complete ? exchange.onResponseEnd() : fail(CUT_OFF)));
         response.once('close', () => fail(CUT_OFF));
       });

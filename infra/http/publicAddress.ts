@@ -1,13 +1,13 @@
 /**
- * Addresses that the URL of a stranger may lead to (FETCH-2). The check allows a shape and blocks no list: what is not
- * plainly a public unicast address is refused, and nothing is unwrapped, so the unknown rest of IPv6 stays closed.
+ * Addresses that the URL of a stranger may lead to (FETCH-2). Only plainly public unicast addresses are allowed,
+ * without a block list and without unwrapping, so that unknown parts of IPv6 stay closed.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 const { IPv4, IPv6 } = ipaddr;
 const GLOBAL_UNICAST_V6: [ipaddr.IPv6, number] = [IPv6.parse('2000::'), 3];
-/** Public to every library, yet it answers inside one cloud provider's machines only. */
+/** Public to every library, but answers only inside the machines of one cloud provider. */
 const CLOUD_WIRE_SERVER = '168.63.129.16';
 
 export function isPublicAddress(address: string): boolean {
@@ -20,7 +20,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.match(GLOBAL_UNICAST_V6) && parsed.range() === 'unicast';
 }
 
-/** A machine with a public address of its own is still not to be reached through itself. */
+/** A machine with a public address must not be reached through itself. */
 function isOwnAddress(address: string): boolean {
   for (const entries of Object.values(networkInterfaces())) {
     if (entries?.some((entry) => entry.address === address)) return true;
@@ -29,8 +29,8 @@ function isOwnAddress(address: string): boolean {
 }
 
 /**
- * Names that never lead outside whatever the DNS says: the loopback family, single labels (search domains, container and
- * cloud-internal names) and the private top-level domains.
+ * Names that are never public, whatever the DNS says: the loopback family, single labels (search domains, container and
+ * cloud-internal names) and private top-level domains.
  */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '').toLowerCase();

@@ -1,14 +1,14 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** Every address that a name has now. Throws when it has none or none came in time. */
+/** All present addresses of a name. Throws when there are none, or none in time. */
 export type ResolveHost = (hostname: string) => Promise<string[]>;
 
 export const DNS_DEADLINE_MS = 10_000;
 const MAX_ADDRESSES = 100;
 
 /**
- * The names of strangers: asked over the network by the resolver's own sockets, not by `getaddrinfo`, whose four threads a
- * few slow names would starve; /etc/hosts and search domains do not count.
+ * Resolves names of strangers by the resolver's own sockets. A few slow names would block the four threads of
+ * `getaddrinfo`. /etc/hosts and search domains do not count.
  */
 export async function resolvePublicHost(hostname: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: 3_000, tries: 2 });
@@ -23,7 +23,7 @@ export async function resolvePublicHost(hostname: string): Promise<string[]> {
   }
 }
 
-/** The names that the operator configured: as the machine itself resolves them. The caller sets the deadline. */
+/** Resolves configured names as the machine itself does. The caller sets the deadline. */
 export async function resolveConfiguredHost(hostname: string): Promise<string[]> {
   const entries = await lookup(hostname, { all: true, verbatim: true });
   return entries.map((entry) => entry.address);

@@ -7,10 +7,10 @@ export interface SavedBody {
   sha256: string;
 }
 
-/** Thrown when a body is over the limit that its reader was given. */
+/** Thrown when a body exceeds its limit. */
 export class BodyTooLarge extends Error {}
 
-/** The file exists afterwards only when all of it arrived. */
+/** The file exists afterwards only if it is complete. */
 export async function saveBody(
   body: AsyncIterable<Uint8Array>,
   target: { path: string; maxBytes: number; noteBytes?: ((bytes: number) => void) | undefined },

@@ -1,4 +1,4 @@
-/** One request and its answer. Nothing is allocated per piece of the answer but the promise that its reader waits for (bench `chat`). */
+/** One request and its answer. A piece of the answer costs no allocation but its reader's promise (bench `chat`). */
 import type { Dispatcher } from 'undici';
 import { ConnectFailure } from './guardedConnector.ts';
 import { BodyTooLarge } from './saveBody.ts';
@@ -6,9 +6,9 @@ import { ServiceHttpError, type ServiceHttpFailure } from './serviceHttpError.ts
 
 export interface ExchangeLimits {
   /**
-   * `whole`: for calls that must not be made twice: undici keeps the clocks, and a failure of another kind than that of the
-   * connection may have come after the request was sent. `streamed`: never paused, see unpaused.ts for what undici 7 does then. `paused`: read only as fast as the
-   * reader goes, while the clock stands; needs a connection that bears it.
+   * `whole`: for calls that must not be repeated. undici measures the time; after any failure but that of the
+   * connection the request may have been sent. `streamed`: never paused (unpaused.ts says what undici 7 does then).
+   * `paused`: read as fast as the reader, whose pauses do not count as silence; needs a connection that can be paused.
    */
   kind: 'whole' | 'streamed' | 'paused';
   firstByteMs: number;
@@ -21,7 +21,7 @@ type Controller = Pick<Dispatcher.DispatchController, 'abort' | 'pause' | 'resum
 interface ExchangeWatch {
   /** A connection has taken the request. */
   sent(): void;
-  /** Once, whatever ended it. */
+  /** Called once, whatever ended the exchange. */
   over(sent: boolean): void;
 }
 
@@ -35,7 +35,7 @@ interface ReplyWaiter<T> {
   reject(error: ServiceHttpError): void;
 }
 
-/** The body of an answer, read by one reader. What it has not taken yet is kept, up to the cap of the answer. */
+/** Body of an answer, for one reader. Unread pieces are kept, up to the limit of the answer. */
 export type ServiceBody = Pick<ServiceExchange, 'next' | 'whole' | 'release' | 'abort'>;
 
 export class ServiceExchange implements Dispatcher.DispatchHandler {
@@ -109,7 +109,7 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     this.fail(this.failureOf(error), error);
   }
 
-  /** All that has come since, as one piece; undefined at the end. */
+  /** Returns all bytes that have arrived since, as one piece; undefined at the end. */
   next(): Promise<Buffer | undefined> {
     if (this.pieces.length > 0) {
       const [first] = this.pieces;
@@ -126,12 +126,12 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** For large bodies: one piece after the other, where `next` would copy all that wait. */
+  /** For large bodies: returns single pieces, where `next` would copy all waiting ones. */
   nextPiece(): Promise<Buffer | undefined> {
     return this.pieces.length > 1 ? Promise.resolve(this.pieces.shift()) : this.next();
   }
 
-  /** The rest of it; more than `maxBytes` ends in a failure of kind `garbage`. */
+  /** Reads the rest; more than `maxBytes` is a failure of kind `garbage`. */
   async whole(maxBytes: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let sizeBytes = 0;
@@ -147,7 +147,7 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     return Buffer.concat(pieces);
   }
 
-  /** The rest is of no interest, and the connection may be used again when it has passed. */
+  /** Ignores the rest; the connection can be reused after it. */
   release(): void {
     this.released = true;
     this.pieces = [];
@@ -159,7 +159,7 @@ export class ServiceExchange implements Dispatcher.DispatchHandler {
     this.fail('stopped', new Error('of no more interest'));
   }
 
-  /** The first piece of the body is the first byte; from there on only a silence counts. */
+  /** The first piece ends the wait for the first byte; then only silence is measured. */
   private refresh(): void {
     if (this.begun) {
       this.timer?.refresh();

@@ -1,6 +1,6 @@
 /**
- * Calls to the services that the operator configured. Redirects are never followed, every body has a cap and every wait a
- * deadline; a failure says whether the request can have reached the service at all.
+ * Calls to configured services. Redirects are never followed, every body has a size limit and every wait a deadline. A
+ * failure says whether the request may have reached the service.
  */
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
@@ -21,21 +21,21 @@ export interface ServiceHttpOptions extends OperatorAddress {
   /** Sent with every call, e.g. the credential. */
   headers?: Record<string, string> | undefined;
   timeouts?: Partial<ServiceTimeouts> | undefined;
-  /** Limit of one answer; default 1 MB for one that is read whole, 64 MB for a streamed one. */
+  /** Limit of one answer; default: 1 MB when read whole, 64 MB when streamed. */
   maxReplyBytes?: number;
-  /** The provider entry, for the metrics of running calls. Left out: they are not counted. */
+  /** Provider entry, for metrics of running calls. Left out: they are not counted. */
   name?: string | undefined;
   /**
-   * Default: a connection per call. Kept connections serve text and nodes (benches `chat`, `rpc`). On a kept one that the service
-   * is just closing a request is lost without anyone knowing how far it got, which matters where it must not be sent again.
+   * Default: a connection per call. Kept connections serve text and nodes (benches `chat`, `rpc`). When the service
+   * just closes a kept one, nobody knows how far a request got: unfit for calls that must not be repeated.
    */
   keepsConnections?: boolean;
-  /** For answers that are too large to keep: `post` reads them only as fast as its reader goes. */
+  /** For answers that are too large to keep: `post` reads them as fast as its reader. */
   pauses?: boolean;
 }
 
 interface ServiceTimeouts extends ProviderTimeouts {
-  /** The whole call, body included. Of `request` and `download` only. */
+  /** Deadline of the whole call with its body; for `request` and `download` only. */
   totalMs: number;
 }
 
@@ -43,17 +43,17 @@ interface ServiceContent {
   /** Below the base URL, starting with a slash. */
   path: string;
   query?: Record<string, string> | undefined;
-  /** In place of the client's own of the same name. */
+  /** Replace the client's headers of the same names. */
   headers?: Record<string, string>;
-  /** The body, unless it is one of the following. */
+  /** Body, unless one of the following is given. */
   json?: unknown;
   multipart?: MultipartParts;
 }
 
 export interface ServicePost extends ServiceContent {
-  /** The body as JSON text, where it is written already. */
+  /** Body as JSON text that is already written. */
   text?: string | Buffer;
-  /** A customer's own: they never replace one of ours. */
+  /** Headers of a customer, which never replace ours. */
   foreignHeaders?: Record<string, string> | undefined;
   /** Limit of this answer, in place of `maxReplyBytes`. */
   maxBytes?: number;
@@ -62,7 +62,7 @@ export interface ServicePost extends ServiceContent {
 
 export interface ServiceCall extends ServiceContent {
   method: 'GET' | 'POST' | 'PUT';
-  /** A file, or a part of one, as the whole body. */
+  /** Body from a file or a part of it. */
   file?: BodyFile;
   signal?: AbortSignal | undefined;
 }
@@ -88,28 +88,28 @@ type ServiceDownload =
 
 /** Every method throws ServiceHttpError. */
 export interface ServiceHttp {
-  /** Resolves with the head of the answer, whatever its status. Its body fails with ServiceHttpError, too. */
+  /** Resolves with the head of the answer, of any status. Its body also fails with ServiceHttpError. */
   post(call: ServicePost): Promise<ServiceReply>;
-  /** One call whose answer, of whatever status, is read whole. */
+  /** Reads the whole answer, of any status. */
   request(call: ServiceCall): Promise<WholeReply>;
-  /** One call whose answer, if its status is 2xx, goes to a new file. */
+  /** Saves an answer of status 2xx to a new file. */
   download(call: ServiceCall, target: { path: string; maxBytes: number }): Promise<ServiceDownload>;
-  /** Waits for the calls that run. */
+  /** Waits for running calls. */
   close(): Promise<void>;
-  /** Ends the calls that run: for owners that have drained before. */
+  /** Aborts running calls, for owners that have drained before. */
   destroy(): Promise<void>;
 }
 
-/** The first byte below the deadlines of the routes: a service that hangs is found out by that, and asked no more for a while. */
+/** The first-byte limit is below the deadlines of the routes, so that a hanging service is detected and paused. */
 const DEFAULT_TIMEOUTS: ServiceTimeouts = {
   connectMs: 5_000,
   firstByteMs: 120_000,
   idleMs: 60_000,
   totalMs: 600_000,
 };
-/** Calls beyond them wait in line, silently: as many as one process can carry. */
+/** Further calls wait; as many as one process can carry. */
 const MAX_CONNECTIONS = 1_024;
-/** Shorter than the five seconds after which common servers close a connection that rests: see `lost`. */
+/** Shorter than the five seconds after which common servers close an idle connection: see `lost`. */
 const KEPT_MS = 4_000;
 const MAX_KEPT_MS = 60_000;
 const MAX_REPLY_BYTES = 1024 * 1024;
@@ -166,7 +166,7 @@ function openService(options: ServiceHttpOptions): Service {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const { origin, pathname, hostname } = new URL(options.baseUrl);
   const headers = { 'user-agent': 'Farebox', accept: '*/*', ...options.headers };
-  /** The host and no more of its address: paths and queries may say what the order says. */
+  /** Only the host: paths and queries may contain parts of the order. */
   const spanOf = (method: ServiceCall['method']): SpanStart => {
     const attributes = { 'http.request.method': method, 'server.address': hostname };
     return { name: `${method} ${hostname}`, kind: 'client', attributes };
@@ -227,7 +227,7 @@ async function encode(service: Service, call: AnyCall): Promise<Content> {
     if (streamed) {
       const { contentType, sizeBytes, stream } = await streamed;
       const own = { 'content-type': contentType, 'content-length': String(sizeBytes) };
-      // A failure of the stream ends its call; one that comes later concerns nobody.
+      // A failure of the stream fails its call; a later one must not end the process.
       return { body: stream?.on('error', () => undefined) ?? null, headers: headersOf(service, call, own) };
     }
     const body = text ?? (json === undefined ? null : await encodeJson(json));
@@ -246,7 +246,7 @@ function headersOf(
   return { ...lowerCase(call.foreignHeaders), ...headers, ...call.headers, ...own };
 }
 
-/** Lower case, so that none can be sent beside one of ours, least of all the credential. */
+/** Lower case, so that no header can be sent beside one of ours, least of all the credential. */
 function lowerCase(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -281,7 +281,7 @@ function dispatch({ agent, calls, origin, folder }: Service, call: ServiceDispat
   if (signal.aborted) stop();
   else {
     signal.addEventListener('abort', stop, { once: true });
-    // The exchange has its own, finer clocks where it is not whole.
+    // The exchange has finer timers of its own unless it is `whole`.
     const headersTimeout = isWhole ? limits.firstByteMs : 0;
     const bodyTimeout = isWhole ? limits.idleMs : 0;
     const path = `${pathname}${search}`;
@@ -292,7 +292,7 @@ function dispatch({ agent, calls, origin, folder }: Service, call: ServiceDispat
 
 async function save({ headers, body }: OpenReply, target: Parameters<typeof saveBody>[1]): Promise<SavedBody> {
   try {
-    // A body that is announced as too large is not begun with.
+    // A body with a too large content-length is not read.
     if (Number(headers['content-length'] ?? 0) > target.maxBytes) throw new BodyTooLarge('announced');
     return await saveBody(piecesOf(body), target);
   } catch (error) {

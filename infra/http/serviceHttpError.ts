@@ -3,20 +3,20 @@ import { BodyTooLarge } from './saveBody.ts';
 export type ServiceHttpFailure =
   /** The body of the request could not be read. */
   | 'unprepared'
-  /** No connection came about. */
+  /** No connection was established. */
   | 'unreachable'
-  /** No answer, or no more of it, in time. */
+  /** No answer, or no further part of it, in time. */
   | 'timeout'
   /**
-   * The connection broke. On a kept one that the service is just closing, nobody knows how far the request got, so this
-   * is never taken for "not sent".
+   * The connection broke. On a kept one that the service just closes, nobody knows how far the request got, so this is
+   * never treated as "not sent".
    */
   | 'lost'
-  /** Bytes that are no HTTP, or more than the cap. */
+  /** Invalid HTTP, or more bytes than the limit. */
   | 'garbage'
-  /** A header of the call is none that HTTP can carry: the caller's fault, and not the service's. */
+  /** HTTP cannot carry a header of the call: a fault of the caller, not the service. */
   | 'unsendable'
-  /** The caller's signal. */
+  /** Stopped by the caller's signal. */
   | 'stopped';
 
 const WORDS: Record<ServiceHttpFailure, string> = {
@@ -45,7 +45,7 @@ export class ServiceHttpError extends Error {
     return this.cause instanceof BodyTooLarge;
   }
 
-  /** The service was silent for too long, by a clock of this client or by a deadline of the caller. */
+  /** The service was silent for too long, by a timer of this client or a deadline of the caller. */
   get isLate(): boolean {
     if (this.failure === 'timeout') return true;
     return this.failure === 'stopped' && this.cause instanceof Error && this.cause.name === 'TimeoutError';

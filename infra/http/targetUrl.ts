@@ -1,4 +1,4 @@
-/** One WHATWG parse; from here on only the parsed object counts (FETCH-3). */
+/** URLs are parsed once by the WHATWG parser; only the parsed object is used afterwards (FETCH-3). */
 import { isIP } from 'node:net';
 import { isPublicAddress, isPublicName } from './publicAddress.ts';
 
@@ -6,13 +6,13 @@ export interface AllowedHosts {
   has(hostname: string, port: number): boolean;
 }
 
-/** An address that may not be asked for at all, whatever answers there: asking again changes nothing. */
+/** Thrown for an address that is never allowed, whatever answers there: a retry is pointless. */
 export class TargetRefused extends Error {}
 
 const MAX_URL_LENGTH = 4_096;
 const OPEN_PORTS = [80, 443];
 
-/** Throws TargetRefused with the reason, for the log, when the URL is not one that may be asked for. */
+/** Throws TargetRefused with the reason, for the log, for a URL that is not allowed. */
 export function parseTarget(text: string, hosts: AllowedHosts): URL {
   if (text.length > MAX_URL_LENGTH) refuse('URL too long');
   const url = URL.canParse(text) ? new URL(text) : refuse('not a URL');
@@ -29,7 +29,7 @@ function refuse(reason: string): never {
   throw new TargetRefused(reason);
 }
 
-/** Reads `host:port` entries in the way in which URLs are read, so that both sides of the comparison are normal. */
+/** Parses `host:port` entries like URLs, so that both sides of the comparison are normalized. */
 export function allowedHosts(entries: readonly string[]): AllowedHosts {
   const known = new Set(entries.map((entry) => pair(new URL(`http://${entry}`))));
   return { has: (hostname, port) => known.has(`${hostname} ${port}`) };
@@ -44,12 +44,12 @@ export function effectivePort(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** The host as sockets want it (`::1`), or as URLs want it (`[::1]`). */
+/** Host in the form of sockets (`::1`) or of URLs (`[::1]`). */
 export function hostnameOf(url: URL, style: 'bare' | 'bracketed' = 'bare'): string {
   return style === 'bracketed' ? url.hostname : url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** True for a URL that will be refused whenever it is asked for; where a name leads is looked at then. */
+/** True for a URL that is always refused; addresses of names are checked at the fetch. */
 export function isPlainlyRefused(text: string, allowPrivateHosts: readonly string[]): boolean {
   const hosts = allowedHosts(allowPrivateHosts);
   try {

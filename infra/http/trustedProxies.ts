@@ -1,23 +1,23 @@
 /**
- * Where a request comes from when proxies of the operator's stand in front: each appends to `X-Forwarded-For` the address
- * that it was called from, so what they wrote is read from the right, and whatever a client wrote itself stands further
- * left. `Forwarded` (RFC 7239) is not read: a proxy that writes the one may pass on the other as the client sent it.
+ * Finds the client's address behind proxies of the operator. Each proxy appends the address of its caller to
+ * `X-Forwarded-For`, so their entries are read from the right, and entries of the client stand further left.
+ * `Forwarded` (RFC 7239) is not read: a proxy that writes one header may pass on the client's other one.
  */
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
 const { IPv4, IPv6 } = ipaddr;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-/** An address, and how many of its first bits count. */
+/** Address, and number of its significant bits. */
 type Network = [Address, number];
 
-/** Of a longer header only the right end is read. */
+/** Only the right end of a longer header is read. */
 const MAX_CHARACTERS = 2_048;
 const MAX_ENTRIES = 20;
 const BITS_BEFORE_IPV4 = 96;
 
 export interface TrustedProxies {
-  /** Of the other end of a connection. */
+  /** Whether the peer of a connection is a trusted proxy. */
   trusts(address: string): boolean;
   /** The client's address; empty when its connection is gone and nobody asked before. */
   clientOf(request: Pick<IncomingMessage, 'socket' | 'headers'>): string;
@@ -65,7 +65,7 @@ function parseNetwork(text: string): Network | undefined {
   return [network.toIPv4Address(), bits - BITS_BEFORE_IPV4];
 }
 
-/** IPv4 in IPv6 is IPv4. Short, octal and hexadecimal spellings of IPv4 are none: readers disagree about them. */
+/** Mapped IPv4 counts as IPv4. Short, octal and hexadecimal IPv4 is invalid: readers disagree about it. */
 function parseAddress(text: string): Address | undefined {
   return IPv4.isValidFourPartDecimal(text) || IPv6.isValid(text) ? ipaddr.process(text) : undefined;
 }
@@ -78,7 +78,7 @@ function isIn(address: Address, [network, bits]: Network): boolean {
 function fromTheRight(header: string | string[] | undefined): string[] {
   const written = String(header ?? '');
   const entries = written.slice(-MAX_CHARACTERS).split(',');
-  // Half an address may look like another one.
+  // A cut address may look like another one.
   if (written.length > MAX_CHARACTERS) entries.shift();
   return entries.slice(-MAX_ENTRIES).reverse();
 }

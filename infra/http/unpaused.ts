@@ -1,12 +1,12 @@
 /**
- * Reads a body as fast as it comes, and keeps what its reader has not taken yet, up to a limit. undici 7 ends the whole
- * process when a server closes its connection while the reader is behind: an assertion in an event handler that nobody can
- * catch (nodejs/undici#5360). It is mended in undici 8, which needs Node 22; until then no reader is ever waited for.
+ * Reads a body as fast as it arrives, and keeps unread bytes up to a limit. undici 7 ends the whole process when a
+ * server closes its connection while the reader is behind: an assertion in an event handler that nobody can catch
+ * (nodejs/undici#5360). undici 8 fixes it, but needs Node 22; until then the reader is never waited for.
  */
 import type { Dispatcher } from 'undici';
 import { BodyTooLarge } from './saveBody.ts';
 
-/** For `compose`. A body that is larger, as it comes over the wire, ends in `BodyTooLarge`. */
+/** For `compose`. A larger body, by its encoded size, ends in `BodyTooLarge`. */
 export function unpaused(maxBytes: number): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => dispatch(options, neverPausing(handler, maxBytes));
 }

@@ -1,12 +1,12 @@
 /** Signatures by the Standard Webhooks convention: HMAC-SHA256 over `id.timestamp.body`, in base64 after `v1,`. */
 import { createHmac } from 'node:crypto';
 
-/** As the libraries of that convention take it. */
+/** In the form that libraries of that convention expect. */
 export function printSecret(secret: Buffer): string {
   return `whsec_${secret.toString('base64')}`;
 }
 
-/** One signature per secret: a receiver that knows any of them takes the message. `sentAt` counts as of whole seconds. */
+/** One signature per secret: a receiver with any of them accepts the message. `sentAt` is cut to whole seconds. */
 export function signatureHeaders(
   secrets: readonly Buffer[],
   message: { id: string; sentAt: Date; body: string },

@@ -10,7 +10,7 @@ interface UnknownHold {
 }
 
 export interface AbandonedHolds {
-  /** Above the limit a hold is left to its expiry. */
+  /** Above the limit a hold is left to expire. */
   add(hold: UnknownHold): void;
   close(): void;
 }
@@ -20,7 +20,7 @@ interface AbandonedHold extends UnknownHold {
 }
 
 const MAX_HOLDS = 1_000;
-/** An earlier statement may still write the hold for this time, so a missing hold is looked for again. */
+/** An earlier statement may still write the hold for this time, so a missing hold is looked up again. */
 const MAX_STATEMENT_MS = 15_000;
 const GIVE_UP_MS = 300_000;
 const MIN_PAUSE_MS = 500;
@@ -56,7 +56,7 @@ export function createAbandonedHolds(release: (hold: UnknownHold) => Promise<{ o
     add(hold) {
       if (holds.size >= MAX_HOLDS) return abandonedHolds.inc({ outcome: 'unknown' });
       holds.set(hold.operationId, { ...hold, since: performance.now() });
-      // Ends with an error only when it is closed.
+      // Fails only when it is closed.
       if (!isRunning) run().catch(() => undefined);
     },
     close: () => closing.abort(),

@@ -2,8 +2,8 @@
 import type { RuleSet } from './ruleSet.ts';
 
 /**
- * Of a page of accounts (`$1`): the sums since the last seal that were read before (`$3` to `$7`), and the transfers
- * since then (from `$2` on), which the same snapshot has as the balances.
+ * For a page of accounts (`$1`): sums that were read before (`$3` to `$7`), plus transfers since `$2` in the same
+ * snapshot as the balances.
  */
 const MOVED = `moved as (
     select * from unnest($3::uuid[], $4::uuid[], $5::text[], $6::date[], $7::numeric[])
@@ -12,7 +12,7 @@ const MOVED = `moved as (
     select account_id, key_id, currency, day, amount from transfers
     where account_id = any ($1::uuid[]) and created_at >= $2::timestamptz
   )`;
-/** The same with what was sealed before `$8`, of days from `$9` on. */
+/** The same with sums sealed before `$8`, for days from `$9` on. */
 const BOOKED = `${MOVED}, booked as (
     select account_id, key_id, currency, day, amount from moved where day >= $9::date
     union all
@@ -142,7 +142,7 @@ const USAGE_RULES: RuleSet = {
   ],
 };
 
-/** Usage of days before `$9`, which limits per month or without a period still count. */
+/** Usage before `$9` that still counts for limits per month or without a period. */
 const SEALED_USAGE_RULES: RuleSet = {
   columns: 'u.key_id, u.usd_used, u.usd_moved, u.diem_used, u.diem_moved, u.held',
   from: `from (
@@ -176,7 +176,7 @@ const SEALED_USAGE_RULES: RuleSet = {
   ],
 };
 
-/** Admissions before the last change of the limits were by other limits, which `key_limit_changes` has. */
+/** Admissions before the last change of the limits were under other limits: see `key_limit_changes`. */
 const LIMIT_RULES: RuleSet = {
   columns: 'p.key_id, p.period::text, p.usd, p.limit_usd, p.diem, p.limit_diem',
   from: `from (

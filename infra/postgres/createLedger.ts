@@ -38,12 +38,12 @@ export type HoldOutcome =
 
 interface ReleaseRequest {
   operationId: string;
-  /** Account of the hold: with it the call leaves the shared batches while the row of that account is locked. */
+  /** Account of the hold; with it the call leaves the shared batches while that account's row is locked. */
   accountId?: string;
 }
 
 export interface SettleRequest extends ReleaseRequest {
-  /** Cost. A second operation in the same statement takes what exceeds the hold, as far as funds and limits reach. */
+  /** Cost. A second operation in the statement charges the part above the hold, as far as funds and limits allow. */
   price: LedgerPrice;
   /** Details that are known only now, e.g. the units: merged into the snapshot of the hold. */
   snapshot?: Partial<PriceSnapshot>;

@@ -1,6 +1,6 @@
 /**
  * Estimates the time of the database without a query: its last known time, advanced by a monotonic clock. The wall
- * clock of this machine may be hours off, and one clock only decides about beginnings and ends.
+ * clock of this machine may be hours off, and start and end must be decided by one clock.
  */
 export interface DatabaseClock {
   /** Unix ms; the clock of this machine until the first query. */

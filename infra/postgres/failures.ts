@@ -3,8 +3,8 @@ import pg from 'pg';
 import { FareboxError } from '../../domain/errors.ts';
 
 /**
- * serialization_failure, deadlock_detected: rolled back, nothing happened, the same again may succeed.
- * invalid_sql_statement_name: the statement before it on the connection was to prepare both, and failed.
+ * serialization_failure, deadlock_detected: rolled back without effect, so a retry may succeed.
+ * invalid_sql_statement_name: the previous statement on the connection, which was to prepare both, failed.
  */
 const RETRYABLE = new Set(['40001', '40P01', '26000']);
 

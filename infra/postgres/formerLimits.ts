@@ -1,11 +1,11 @@
-/** The invariant of the limits that a key had before they were changed: `key_limit_changes` has them. */
+/** Invariant of the former limits of keys, which `key_limit_changes` keeps. */
 import type { RuleSet } from './ruleSet.ts';
 import { ARCHIVED_RANGES } from './ruleTerms.ts';
 
 /**
- * The first day whose transfers are read by themselves: what was booked before is known by its seals. A check that begins
- * behind the seals reads what is not sealed; what was admitted before was held to its limits when it was sealed. A full check
- * reads from the day on which the limits began, unless that is archived.
+ * First day whose transfers are read; the days before it are known by their seals. A check of the unsealed days begins
+ * after the seals: sealed admissions were checked when they were sealed. A full check begins on the day on which the
+ * limits began, unless that day is archived.
  */
 const READ_FROM = `coalesce(greatest(
     (select case when $1 < sealed_until then least(sealed_until, limited_from) else sealed_until end from (
@@ -14,12 +14,12 @@ const READ_FROM = `coalesce(greatest(
     (select until from ${ARCHIVED_RANGES} a where since is null)), '-infinity')`;
 
 /**
- * Spending before a change of a key's limits, against the limits before it. It is at most what the last admission
- * under these limits counted: bills are never above their holds, and a rest is an admission of its own. A charge that is as
- * old as the limits came before them, or after them: it is not held to them.
+ * Compares spending before a change of a key's limits with the former limits. It is at most the sum at the last
+ * admission under them: bills never exceed their holds, and a rest is an admission of its own. A charge with the same
+ * time as the limits may be older, and is not checked.
  *
- * Transfers and changes of a key are read in one order of time with running sums: a key whose limits change often, while much
- * is spent with it, would otherwise be summed anew for each change.
+ * Transfers and changes of a key are read in order of time with running sums. Otherwise a key with frequent changes and
+ * much spending would be summed again for each change.
  */
 export const FORMER_LIMIT_RULES: RuleSet = {
   columns: 'u.key_id, u.since, u.until, u.limit_usd, u.limit_diem, u.period::text, u.usd, u.diem',

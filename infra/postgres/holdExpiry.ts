@@ -17,8 +17,8 @@ export interface ExpiredHolds {
 }
 
 /**
- * Expires due holds, oldest first, at most `limit`, from behind `after`; `last` is where the next page goes on, undefined at
- * the end. Holds of an account that is locked at this moment stay due.
+ * Expires at most `limit` due holds after `after`, oldest first. `last`: start of the next page; undefined at the end.
+ * Holds of a locked account stay due.
  */
 export async function expireHolds(
   sql: Sql,
@@ -40,7 +40,7 @@ export async function expireHolds(
   };
 }
 
-/** A failed statement may still hold its locks when its error arrives; the next one of its connection runs after. */
+/** A failed statement may still hold its locks when its error arrives; the next one on its connection runs after it. */
 async function onOneConnection<T>(sql: Sql, work: (client: SqlClient) => Promise<T>): Promise<T> {
   const client = await sql.connect();
   let isBroken = true;
@@ -55,7 +55,7 @@ async function onOneConnection<T>(sql: Sql, work: (client: SqlClient) => Promise
   }
 }
 
-/** All in one statement; if it fails, each half by itself, down to the damaged ones. */
+/** Expires all in one statement; if it fails, each half separately, down to the damaged holds. */
 async function expireEach(sql: SqlClient, operationIds: string[]): Promise<ExpiredHolds> {
   if (operationIds.length === 0) return { expired: 0, failed: [] };
   try {

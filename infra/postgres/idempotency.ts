@@ -17,7 +17,7 @@ export interface IdempotencyClaim {
 export type ClaimOutcome =
   | { outcome: 'new' | 'known'; queueId: string }
   | { outcome: 'mismatch' }
-  /** The order of another API key. */
+  /** The key belongs to another API key's order. */
   | { outcome: 'foreign' };
 
 function isVisibleTo(parameter: string): string {
@@ -25,7 +25,7 @@ function isVisibleTo(parameter: string): string {
     or exists (select from api_keys k where k.id = key_id and k.parent_id = ${parameter})`;
 }
 
-/** Claims a key, or returns what it stands for. A concurrent request waits for the row and then reads it. */
+/** Claims a key, or returns its earlier order. A concurrent request waits for the row and then reads it. */
 export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClaim): Promise<ClaimOutcome> {
   const inserted = await sql.query(
     `insert into idempotency_keys (account_id, key, route, body_sha256, queue_id, key_id)
@@ -46,7 +46,7 @@ export async function claimIdempotencyKey(sql: SqlClient, claim: IdempotencyClai
   return { outcome: 'known', queueId: row.queue_id };
 }
 
-/** After a refusal the key may stand for another attempt: replaces the queue_id unless another request did. */
+/** After a refusal the key can be used again: replaces the queue_id unless another request did. */
 export async function renewIdempotencyKey(
   sql: SqlClient,
   claim: { accountId: string; key: string; fromQueueId: string; toQueueId: string },

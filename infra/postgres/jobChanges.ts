@@ -8,8 +8,8 @@ import type { SqlClient } from './pool.ts';
 export const JOB_CHANNEL = 'farebox_jobs';
 
 /**
- * Notifies the listeners of an ended job: the refund itself notifies nobody, as its transaction holds the lock of the
- * account. A lost notification costs a moment.
+ * Notifies the listeners of an ended job. The refund itself does not, as its transaction locks the account. A lost
+ * notification costs a moment.
  */
 export async function announceJob(sql: SqlClient, queueId: string): Promise<void> {
   await sql.query('select pg_notify($1, $2)', [JOB_CHANNEL, queueId]);

@@ -76,8 +76,8 @@ export async function findJob(
 }
 
 /**
- * The job that a response may call accepted although its workflow did not answer; undefined if there is none. From then
- * on the workflow does not withdraw it. A job that was withdrawn before is returned as it ended.
+ * Job that a response may report as accepted although its workflow did not answer; undefined if there is none. From
+ * then on the workflow does not withdraw it. A withdrawn job is returned as it ended.
  */
 export async function confirmAcceptance(
   sql: SqlClient,
@@ -245,12 +245,12 @@ export interface LockedJob {
   modelId: string;
   provider: string;
   priceUsdNano: bigint;
-  /** The provider may have accepted the order. */
+  /** The provider may have accepted it. */
   isAsked: boolean;
   operation: { [key: string]: string | number | boolean } | null;
   outputKey: string | null;
   refundId: string | null;
-  /** A response said that it stands, without an answer of its workflow. */
+  /** A response reported it as accepted, without an answer of its workflow. */
   isAcceptanceSent: boolean;
 }
 
@@ -298,7 +298,7 @@ export interface DueJob {
   at: string;
 }
 
-/** One page of the jobs that are overdue by a margin, the longest first, after `after`. */
+/** One page of jobs that are overdue by a margin, longest first, after `after`. */
 export async function dueJobs(
   sql: SqlClient,
   page: { due: keyof typeof DUE; graceMs: number; limit: number; after: DueJob | undefined },

@@ -52,7 +52,7 @@ export interface NewKey {
   createdBy?: string;
 }
 
-/** `stated…`: a limit beyond what the ledger can hold a key to, as it was asked for. */
+/** `stated…`: the requested limit, if the ledger cannot enforce it. */
 export interface KeyRow extends Omit<KeyRecord, 'limits'> {
   limitUsd: string | null;
   limitDiem: string | null;

@@ -1,6 +1,6 @@
 /**
- * Sends the commands of a quiet process at once. In a busy one, commands that were given while Redis was busy go in one
- * piece: a write to Redis costs each request a tenth of its time. Bench `front`.
+ * Sends commands at once while Redis is idle. Commands that arrive while it is busy go together: a write to Redis takes
+ * a tenth of a request's time. Bench `front`.
  */
 import type { Redis } from 'ioredis';
 
@@ -10,15 +10,15 @@ export interface RedisCall {
 }
 
 export interface CommandBatcher {
-  /** Whether a new command has to wait, so that more of its kind may join it. */
+  /** Whether a new command waits, so that further ones may join it. */
   readonly busy: boolean;
   add(command: RedisCall): void;
 }
 
-/** Pieces that Redis processes at the same time. */
+/** Groups of commands that Redis processes at the same time. */
 const MAX_UNDER_WAY = 2;
 
-/** `onTaken`: the waiting commands are sent, and none joins any more. */
+/** `onTaken`: called when the waiting commands are sent and no further one can join. */
 export function createCommandBatcher(redis: Redis, onTaken: () => void): CommandBatcher {
   let underWay = 0;
   let held: RedisCall[] = [];
@@ -38,11 +38,11 @@ export function createCommandBatcher(redis: Redis, onTaken: () => void): Command
       unanswered -= 1;
       if (unanswered > 0) return;
       underWay -= 1;
-      // A dead connection would delay the waiting ones by another second.
+      // On a dead connection the waiting commands would fail a second later.
       if (failure !== undefined) for (const command of takeHeld()) command.fail(failure);
       else if (held.length > 0) send(takeHeld());
     };
-    // Before the first connection there is no stream, and the calls fail by themselves.
+    // Before the first connection there is no stream, and the commands fail by themselves.
     const { stream } = redis as { stream?: Redis['stream'] };
     stream?.cork();
     for (const command of commands) {

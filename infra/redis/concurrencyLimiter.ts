@@ -1,7 +1,6 @@
 /**
- * Limits the concurrent calls of an account over all processes: a set in Redis, in which every call has a lease that
- * its process renews, so that a dead process blocks nobody for longer. While Redis does not answer, each process counts
- * for itself.
+ * Limits the concurrent calls of an account over all processes. Each call has a lease in a Redis set that its process
+ * renews, so that a dead process soon blocks nobody. While Redis does not answer, each process counts for itself.
  */
 import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +19,7 @@ export interface ConcurrencyLimiter {
   close(): void;
 }
 
-/** Resolves when the place is free for the next call; idempotent. Never throws. */
+/** Resolves when the next call can take the place; idempotent. Never throws. */
 export type Leave = () => Promise<void>;
 
 export interface ConcurrencyLimiterOptions {
@@ -45,7 +44,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `;
 
-/** The same for an admitted call, also when Redis has lost it. KEYS, ARGV: the set; the call, the lease. */
+/** Renews the lease of an admitted call, even one that Redis has lost. KEYS, ARGV: the set; the call, the lease. */
 const RENEW = `${CLOCK}
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

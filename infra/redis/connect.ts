@@ -1,6 +1,4 @@
-/**
- * Connection to Redis: every command has a deadline, a lost connection is retried for ever, and nothing waits for it.
- */
+/** Connection to Redis with a deadline per command. It reconnects for ever, and no command waits for that. */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Logger } from '../log.ts';
@@ -8,8 +6,8 @@ import type { Logger } from '../log.ts';
 const MAX_PAUSE_MS = 2_000;
 
 /**
- * Commands fail at once without a connection, so that a caller can go on without Redis and does not queue. Connects in
- * the background.
+ * Without a connection commands fail at once, so that callers continue without Redis and do not queue. Connects in the
+ * background.
  */
 export function openRedis(url: string, log: Logger): Redis {
   const redis = new Redis(url, {

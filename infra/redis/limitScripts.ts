@@ -1,7 +1,7 @@
 /**
  * The sliding windows of domain/limits/slidingWindow.ts inside Redis. A window is a hash: one field per slot, `t` their
- * sum, `o` the oldest slot. A call reads and writes each window once: Redis does nothing else meanwhile (bench `front`). Its
- * clock is the only one, so processes need not agree on theirs.
+ * sum, `o` the oldest slot. A call reads and writes each window once, since a script blocks Redis (bench `front`). Only
+ * the clock of Redis counts, so the clocks of processes may differ.
  */
 import { SLOTS } from '../../domain/limits/slidingWindow.ts';
 
@@ -40,11 +40,11 @@ end
 `;
 
 /**
- * So many calls of a kind, one after the other. KEYS: the windows, and last the account's list of refusals. ARGV: per window
- * limit, cost and windowMs; then the entry for that list (empty: none), whose `%s` becomes the refusing window's number and
- * whose `%t` the time; then how many calls.
- * Answers: the time in ms, and for each call the number of the refusing window or 0, and per window its sum and its first
- * slot in use. All windows admit a call, or none counts it.
+ * Admits a number of equal calls, one after the other. KEYS: the windows, and last the account's list of refusals.
+ * ARGV: per window limit, cost and windowMs; then the entry for that list (empty: none), whose `%s` becomes the
+ * refusing window's number and whose `%t` the time; then the number of calls. Returns the time in ms, for each call the
+ * number of the refusing window or 0, and per window its sum and its first slot in use. A call counts in all windows or
+ * in none.
  */
 export const ADMIT = `${CURRENT}
 local now, n = clock(), #KEYS - 1
@@ -90,7 +90,7 @@ end
 return answer
 `;
 
-/** KEYS: one window. ARGV: count (may be negative), the time it belongs to in ms or 0 for now, windowMs. */
+/** Corrects a window. KEYS: one window. ARGV: count (may be negative), its time in ms or 0 for now, windowMs. */
 export const CORRECT = `${CURRENT}
 local now, windowMs = clock(), tonumber(ARGV[3])
 local slotMs = windowMs / ${SLOTS}

@@ -1,6 +1,6 @@
 /**
  * Counts calls against their limits: all windows of a call in one round trip to Redis, shared by every process. While
- * Redis does not answer, each process goes on with windows of its own; money is not touched either way.
+ * Redis does not answer, each process uses windows of its own; money is unaffected.
  */
 import type { Redis, Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
@@ -25,7 +25,7 @@ export interface Counter {
   /** Counted subject within the account: a model, or a key and a model. */
   subject: string;
   limit: number;
-  /** 0: only checked, and refused when the limit is reached. */
+  /** 0: the window is only checked, and refuses the call when the limit is reached. */
   cost: number;
   windowMs: number;
 }
@@ -33,7 +33,7 @@ export interface Counter {
 export interface CounterState {
   /** Count of the window, including this call. */
   total: number;
-  /** Unix ms at which its oldest part leaves the window; now for an empty one. */
+  /** Unix ms at which the oldest slot leaves the window; now for an empty one. */
   resetsAt: number;
 }
 
@@ -139,7 +139,7 @@ export function createLimiter(redis: Redis, onFallback: (error: unknown) => void
   };
 }
 
-/** The account in braces: all windows of one call are in one slot of a Redis cluster. */
+/** The braces around the account put all windows of a call into one slot of a Redis cluster. */
 function keyOf(accountId: string, { type, subject }: Counter): string {
   return `farebox:{${accountId}}:${type}:${subject}`;
 }
@@ -158,7 +158,7 @@ function argumentsOf({ accountId, counters, about }: LimitedCall): string[] {
 
 const argumentsKnown = new WeakMap<LimitedCall, string[]>();
 
-/** Its keys and arguments, the number of keys before them. */
+/** Number of keys, keys and arguments of a command. */
 function admitArguments(call: LimitedCall, tokens: number | undefined, calls: number): (string | number)[] {
   const { counters } = call;
   let known = argumentsKnown.get(call);
@@ -172,7 +172,7 @@ function admitArguments(call: LimitedCall, tokens: number | undefined, calls: nu
   return command;
 }
 
-/** Calls of a kind in one command: Redis does nothing else while it counts them. */
+/** Most equal calls in one command: Redis does nothing else while it counts them. */
 const MAX_CALLS = 256;
 
 interface AdmissionWaiter<T> {
@@ -276,7 +276,7 @@ function isOfTokens({ type }: Counter): boolean {
   return type === 'TPM';
 }
 
-/** As the script of ADMIT writes it: number of the refusing window, time, refused call, types of the windows. */
+/** Entry in the form that ADMIT writes: number of the refusing window, time, refused call, types of the windows. */
 function entryOf({ rateLimitType, ...refused }: Omit<Refusal, 'at'>, at: number): string {
   return `1 ${at} ${JSON.stringify(refused)} ${rateLimitType}`;
 }
@@ -289,7 +289,7 @@ function parseRefusal(entry: string): Refusal {
   return { ...(JSON.parse(about) as RefusedCall), rateLimitType, at: Number(at) };
 }
 
-/** The same in the memory of this process, used without Redis. */
+/** Limiter in the memory of this process, used without Redis. */
 export function createLocalLimiter(): Limiter {
   const windows = new LRUCache<string, SlidingWindow>({ max: MAX_LOCAL_WINDOWS });
   const refused = new LRUCache<string, Refusal[]>({ max: 10_000 });
@@ -341,7 +341,7 @@ export function createLocalLimiter(): Limiter {
   };
 }
 
-/** A call above the whole limit is admitted into an empty window: else it never could be. */
+/** A call above the whole limit is admitted into an empty window; otherwise it never could be. */
 function fits({ limit, cost }: Counter, total: number): boolean {
   if (cost === 0) return total < limit;
   return total + cost <= limit || (total === 0 && limit > 0);

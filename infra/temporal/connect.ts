@@ -7,16 +7,16 @@ import { traceCalls } from './traceHeaders.ts';
 export interface TemporalOptions {
   address: string;
   namespace: string;
-  /** `none`: a failed call is reported at once, for callers with their own retries. The SDK's take 17 s. */
+  /** `none`: a failed call is reported at once, for callers with their own retries. Those of the SDK take 17 s. */
   retries?: 'none';
 }
 
-/** After an outage the server is found again within a second; by default the pauses grow to two minutes. */
+/** Reconnects within a second after an outage; by default the pauses grow to two minutes. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
 
 export interface Temporal {
   client: Client;
-  /** Runs calls that must be over within `timeoutMs`; a late answer is an error of the caller's, not a hang. */
+  /** Runs calls that must end within `timeoutMs`: a late answer is an error of the call, not a hang. */
   within<T>(timeoutMs: number, calls: (client: Client) => Promise<T>): Promise<T>;
   /** Resolves when the server answers. */
   ready(timeoutMs: number): Promise<void>;
@@ -56,12 +56,11 @@ export function openTemporal(options: TemporalOptions): Temporal {
 const WORKFLOW_SERVICE = 'temporal.api.workflowservice.v1.WorkflowService';
 
 /**
- * A connection that gives calls a deadline without the SDK's way of doing so: that one keeps it in an AsyncLocalStorage,
- * which from its first use on costs every promise of the process, about a tenth of what a small request takes. Bench
- * `front`.
+ * Connection with a deadline per call. The SDK keeps it in an AsyncLocalStorage, which slows down all promises of the
+ * process from its first use on, by about a tenth of a small request. Bench `front`.
  */
 class BoundedConnection extends Connection {
-  /** The same connection with a service whose calls all end by then (Unix ms). */
+  /** The same connection, with a service whose calls all end by then (Unix ms). */
   until(deadline: number): Connection {
     const context: Pick<AsyncLocalStorage<CallContext>, 'getStore'> = { getStore: () => ({ deadline }) };
     const { interceptors, metadata } = this.options;

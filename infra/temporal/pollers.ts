@@ -1,8 +1,8 @@
-/** Workers that ask a task queue for work, as the server sees them. */
+/** Workers that poll a task queue, as the server reports them. */
 import type { TaskQueue } from '../../domain/queues.ts';
 import type { Temporal } from './connect.ts';
 
-/** The server's numbers for the two halves of a queue: every worker asks for activities, only some run workflows. */
+/** Type numbers of the server: every worker polls for activities, only some run workflows. */
 const QUEUE_TYPES = { workflows: 1, activities: 2 };
 const ANSWER_TIMEOUT_MS = 5_000;
 

@@ -13,10 +13,7 @@ const TYPE_NUMBERS = {
 } as const;
 export type SearchAttributeType = keyof typeof TYPE_NUMBERS;
 
-/**
- * Registers missing attributes and keeps existing ones. Throws when the server does not answer in 10 s or has a name
- * with another type.
- */
+/** Registers attributes whose names are missing. Throws when the server does not answer in 10 s. */
 export async function registerSearchAttributes(
   target: { address: string; namespace: string },
   types: Readonly<Record<string, SearchAttributeType>>,
