@@ -1,4 +1,4 @@
-/** Base58 in the alphabet of Bitcoin and Solana. The time grows with the square of the length: callers bound it. */
+/** Base58 in the alphabet of Bitcoin and Solana. Time is quadratic in the length: callers limit it. */
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const VALUES = new Map([...ALPHABET].map((character, value) => [character, value]));
@@ -37,7 +37,7 @@ function inBase(base: number, from: { digits: Iterable<number>; base: number }):
 
 /** Decodes exactly this many bytes in their canonical spelling; undefined otherwise. */
 export function bytesOfBase58(text: string, length: number): Uint8Array | undefined {
-  // Most characters of this many bytes: longer texts are not decoded.
+  // Longest text for this many bytes: longer ones are not decoded.
   if (text.length > length * 2) return undefined;
   const bytes = fromBase58(text);
   return bytes?.length === length ? bytes : undefined;

@@ -1,9 +1,9 @@
-/** Canonical base64: a comparison or hash of the text is one of the bytes. */
+/** Canonical base64: equal texts are equal bytes, so the text can be compared and hashed. */
 
-/** The standard alphabet; that of addresses ("-" and "_") is another encoding. */
+/** The standard alphabet; the URL-safe one ("-" and "_") is another encoding. */
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The bytes; undefined unless the text is canonical. Padding may be absent as a whole. */
+/** Undefined unless the text is canonical. Padding may be absent completely. */
 export function decodeBase64(text: string): Buffer | undefined {
   if (!BASE64.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');

@@ -23,8 +23,8 @@ export interface Caller {
 }
 
 /**
- * Key that bounds what a caller sees of its account: the jobs of the key and its children, and their remaining limits.
- * Null: all of the account, for ADMIN keys and for wallets.
+ * Key that limits what a caller sees of its account: the jobs of the key and its children, and their remaining limits.
+ * Null: the whole account, for ADMIN keys and wallets.
  */
 export function keyScopeOf({ keyId, keyType }: Pick<Caller, 'keyId' | 'keyType'>): string | null {
   return keyType === 'ADMIN' ? null : keyId;
@@ -39,7 +39,7 @@ export interface KeyTerms {
   expiresAt: Date | null;
 }
 
-/** Strictness of a setting; each excludes all that lower ones exclude. */
+/** Strictness of a setting; each excludes all models that lower ones exclude. */
 const STRICTNESS: Record<ModelPrivacy, number> = { ALL: 0, PRIVATE_TEXT: 1, PRIVATE_ONLY: 2 };
 
 /** Intersection of both terms. */

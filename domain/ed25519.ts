@@ -1,10 +1,10 @@
 /**
- * Checks that libraries omit and a wallet's signature needs (RFC 8032 section 5.1.7, "Taming the many EdDSAs"): second
- * spellings of one signature, and keys of small order, for which anybody can sign anything. node:crypto verifies the
- * signature itself.
+ * Checks of wallet signatures that libraries omit (RFC 8032 section 5.1.7, "Taming the many EdDSAs"). They refuse
+ * second spellings of a signature, and keys of small order, for which anybody can sign anything. node:crypto verifies
+ * the signature itself.
  */
 
-/** The field's prime. */
+/** Prime of the field. */
 const P = 2n ** 255n - 19n;
 /** Order of the signature group. */
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;

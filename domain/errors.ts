@@ -60,7 +60,7 @@ export interface ErrorParameters {
   details?: Readonly<Record<string, readonly string[]>>;
   /** Seconds after which a retry makes sense. */
   retryAfterSeconds?: number;
-  /** For `rate_limited`: the limit, for the account's log of refusals, if no window of the limiter logged it. */
+  /** For `rate_limited`: the limit, for the account's log of refusals when no window of the limiter has logged it. */
   limitType?: LimitType;
   cause?: unknown;
 }

@@ -1,4 +1,4 @@
-/** Reads headers with base64 of JSON unambiguously and with limits on all parts. */
+/** Reads base64 JSON headers unambiguously, with limits on all parts. */
 import { decodeBase64 } from './base64.ts';
 
 /** Characters of the header's value. */
@@ -25,7 +25,7 @@ export function readHeaderJson(header: string): HeaderJson {
   }
 }
 
-/** Throws SyntaxError when it is no JSON. */
+/** Throws SyntaxError for invalid JSON. */
 function readOnce(text: string): HeaderJson {
   const { names, depth } = outline(text);
   // Checked before the value is built.

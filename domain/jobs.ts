@@ -7,9 +7,9 @@ export const JOB_STATES = [
   'submitted',
   /** The output is in storage: the charge is kept. */
   'stored',
-  /** The output is gone because the client completed the job or asked for deletion on delivery. Final. */
+  /** The output was deleted: the client completed the job, or asked for deletion on delivery. Final. */
   'deleted',
-  /** The output is gone because its retention ended. Final; the charge is kept. */
+  /** The output was deleted after its retention. Final; the charge is kept. */
   'expired',
   /** The provider refused or failed; refunded. Final. */
   'failed',
@@ -31,7 +31,7 @@ const NEXT: Record<JobState, readonly JobState[]> = {
   cancelled: [],
 };
 
-/** The states from which a job may enter `to`; the SQL that moves a row names exactly these. */
+/** States from which a job may enter `to`; SQL that changes a row names exactly these. */
 export function predecessors(to: JobState): JobState[] {
   return JOB_STATES.filter((state) => NEXT[state].includes(to));
 }
@@ -65,13 +65,13 @@ export type TimelineEvent =
 export const JOB_KINDS = ['voice-changer', 'audio', 'video'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** End of a job that was charged although no client heard of its acceptance. */
+/** End of a job that was charged without a client being told of its acceptance. */
 export const GIVEN_BACK = {
   code: 'unavailable',
   message: 'The job could not be accepted in time.',
 } as const;
 
-/** A repeated order means a new job: no client heard of this one. */
+/** A repeated order creates a new job: no client was told of this one. */
 export function wasWithdrawn(job: {
   state: JobState;
   failureCode: string | null;

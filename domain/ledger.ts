@@ -76,7 +76,7 @@ export function splitPrice(price: LedgerPrice, means: Means): Split {
 
 /**
  * USD price of the part that `paid` diem leaves: the same proportion, rounded up once. A price without diem is not sold
- * for diem; one without usd is not sold for usd: `undefined` unless diem paid it all.
+ * for diem. One without usd is not sold for usd: `undefined` unless diem paid it all.
  */
 export function restInUsd(price: LedgerPrice, paid: Nano): Nano | undefined {
   if (price.diem === 0n) return price.usd;

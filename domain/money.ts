@@ -42,24 +42,24 @@ export function nanoFromDecimalNumber(units: number): Nano | undefined {
   return Number(decimal) === units ? parseNano(decimal) : undefined;
 }
 
-/** The integers up to it are doubles. */
+/** All integers up to this are exact as doubles. */
 const MAX_EXACT: Nano = 2n ** 53n;
 
 /** Nano units as a JSON number of whole units, for the public edge only. */
 export function nanoToNumber(amount: Nano): number {
-  // Both are exact, so their quotient is the double that is nearest to the amount (bench `usage`), as its decimal text reads.
+  // Both are exact, so their quotient is the double nearest to the amount (bench `usage`), as for its decimal text.
   if (amount <= MAX_EXACT && amount >= -MAX_EXACT) return Number(amount) / Number(NANO_PER_UNIT);
   return Number(formatNano(amount));
 }
 
-/** The same for a balance: where a double cannot say the amount exactly, the largest that says no more (amounts ≥ 0). */
+/** The same for a balance (amounts ≥ 0): where a double cannot be exact, the largest that is not above the amount. */
 export function nanoToNumberDown(amount: Nano): number {
   let units = nanoToNumber(amount);
   while (isMoreThan(units, amount)) units = nextBelow(units);
   return units;
 }
 
-/** Nine decimals of fifteen digits always survive; only beyond can what a double prints as be more. */
+/** Up to fifteen digits are exact; only beyond can the printed double exceed the amount. */
 function isMoreThan(units: number, amount: Nano): boolean {
   if (amount < 10n ** 15n) return false;
   const [whole = '0', fraction = ''] = units.toString().split('.');

@@ -29,7 +29,7 @@ export type Attempts =
   | { ok: false; code: 'model_not_found' | 'forbidden'; message: string };
 
 /**
- * The first model decides about errors. A fallback that is unknown, of another type, or forbidden for the key is
+ * The first model determines the errors. A fallback that is unknown, of another type, or forbidden for the key is
  * skipped and never called.
  */
 export function attemptsOf(catalogue: Catalogue, asked: AttemptsQuery, permission: Permission): Attempts {

@@ -50,7 +50,7 @@ export interface Catalogue {
   bySpelling: ReadonlyMap<string, string>;
   /** Aliases: published ones, and the `aliases` of configured models. */
   compatibility: Names;
-  /** Traits (`default`, `fastest`, …) of models. Of two that claim one, the later entry has it. */
+  /** Traits (`default`, `fastest`, …) of models. When two models claim one, the later entry has it. */
   traits: Names;
 }
 
@@ -68,7 +68,7 @@ export function createCatalogue(models: readonly Model[]): Catalogue {
   };
 }
 
-/** `-` for `.`, `_` and spaces, which people write in an id (MODEL-7). */
+/** Replaces `.`, `_` and spaces, which people write in an id, by `-` (MODEL-7). */
 export function spellingOf(name: string): string {
   return name.replaceAll(/[._ ]/g, '-');
 }

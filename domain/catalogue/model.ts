@@ -193,7 +193,7 @@ export interface VoiceChangerModel extends ModelBase {
   defaultExecutionMs: number;
 }
 
-/** Discriminated by `kind`, which is the type except for voice changers (type `music`, with their own rules). */
+/** Discriminated by `kind`, which equals the type except for voice changers (type `music`, with rules of their own). */
 export type Model =
   | TextModel
   | EmbeddingModel

@@ -34,14 +34,14 @@ export function presentModel({ model, ownedBy, offline, traits, providers }: Sho
       offline,
       traits,
       ...present({ deprecation, beta, betaModel, model_sets, regionRestrictions }),
-      // In public this member is present only when it is true.
+      // Present in public only when it is true.
       ...(uncensored ? { uncensored } : {}),
       ...specOf(model, providers),
     },
   };
 }
 
-/** Without the members that are undefined. */
+/** Drops undefined members. */
 function present<T extends Record<string, unknown>>(members: T): Partial<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
@@ -76,7 +76,7 @@ function capabilitiesOf({ spec }: TextModel): Capabilities {
   return { ...flags, quantization: 'not-available', ...spec.capabilities };
 }
 
-/** `maxInputImages` under the capabilities and under the constraints (MODEL-3). */
+/** Puts `maxInputImages` under the capabilities and the constraints (MODEL-3). */
 function inputImages({ capabilities, constraints }: InpaintSpec): Pick<InpaintSpec, 'capabilities' | 'constraints'> {
   const maxInputImages = capabilities?.maxInputImages ?? constraints?.maxInputImages;
   if (maxInputImages === undefined) return {};
@@ -94,7 +94,7 @@ function withSeconds<Pricing extends { durations?: DurationPrices }>(pricing: Pr
   return pricing.durations ? { ...pricing, durations: tiersOf(pricing.durations) } : pricing;
 }
 
-/** Each tier has its first and last second: by default from the tier below up to its own key. */
+/** Gives each tier its first and last second; default: from the tier below up to its own key. */
 function tiersOf(durations: DurationPrices): DurationPrices {
   let from = 1;
   const tiers = Object.entries(durations)

@@ -25,8 +25,8 @@ export interface Retirement {
 export const NOT_FOUND = 'Specified model not found';
 
 /**
- * Resolves an id first, then an alias, then a trait. After its removal a model is replaced when its entry says so
- * (`autoRemap`), else unknown; before it, it answers itself, with the notice in `deprecated`.
+ * Resolves an id first, then an alias, then a trait. After its removal a model is replaced if its entry says so
+ * (`autoRemap`), otherwise it is unknown. Before, it answers itself, with the notice in `deprecated`.
  */
 export function resolveModel(catalogue: Catalogue, wanted: ModelQuery): Resolution {
   const named = findByName(catalogue, wanted);
@@ -78,10 +78,10 @@ function retiredWords(id: string, replacement: string | undefined): string {
   return `The model ${id} has been deprecated.${hint}`;
 }
 
-/** Longer than any id: comparing would only take time. */
+/** Longer names match no id: comparing them would only take time. */
 const MAX_NAME_LENGTH = 128;
 
-/** Id of the route's type that a typing error could have meant: at most a fifth of its letters differ. */
+/** Nearest id of the route's type, for a misspelled name: at most a fifth of its letters differ. */
 function nearest({ models }: Catalogue, { name, type }: ModelQuery): string | undefined {
   if (name.length > MAX_NAME_LENGTH) return undefined;
   const typed = name.toLowerCase();

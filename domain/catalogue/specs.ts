@@ -16,7 +16,7 @@ export interface MediaTokenRates {
   readonly pixelsPerToken: number;
   readonly minPerImage: number;
   readonly maxPerImage: number;
-  /** For the pictures of a video; its sound counts separately. */
+  /** For the frames of a video; its sound counts separately. */
   readonly perVideoSecond: number;
   readonly perAudioSecond: number;
 }
@@ -256,7 +256,7 @@ export interface VideoSpec {
     readonly reference_image_min_short_side_pixels?: number;
     readonly reference_image_min_aspect_ratio?: number;
     readonly reference_image_max_aspect_ratio?: number;
-    /** Of upscalers. */
+    /** For upscalers. */
     readonly topaz?: {
       readonly models: readonly string[];
       readonly sliders?: readonly string[];

@@ -20,8 +20,8 @@ export function fromLogprobs(labels: readonly string[], token: TokenLogprob): nu
 }
 
 /**
- * Computes from independent answers; other texts are ignored. One further answer, spread evenly over all labels, keeps
- * unseen labels possible, and has the same weight for any number of labels. Null when no answer is a label.
+ * Probabilities from independent answers; other texts are ignored. One further answer, spread evenly over all labels,
+ * keeps unseen labels possible, with the same weight for any number of labels. Null when no answer is a label.
  */
 export function fromSamples(labels: readonly string[], texts: readonly string[]): number[] | null {
   const places = placesOf(labels);
@@ -54,7 +54,7 @@ function sharesOf(mass: readonly number[]): number[] | null {
   return sum > 0 ? mass.map((each) => each / sum) : null;
 }
 
-/** Index of the first of the largest. */
+/** Index of the largest value, the first of equal ones. */
 export function indexOfLargest(values: readonly number[]): number {
   return values.indexOf(Math.max(...values));
 }

@@ -23,7 +23,7 @@ export type DecisionAnswer =
       confidence: number;
     };
 
-/** As text for a model; `decisionAnswerOf` takes their probabilities in the same order. */
+/** Options as text for a model; `decisionAnswerOf` takes their probabilities in the same order. */
 export function optionsOf(question: Question): string[] {
   switch (question.type) {
     case 'noul': {
@@ -47,7 +47,7 @@ const DIGITS = '0123456789';
 /** Number of alternatives to a token that services list. */
 export const MAX_LABELS = LETTERS.length;
 
-/** A whole scale is labelled by its levels, lowest 0; a part of one is not, as its positions would mislead. */
+/** A whole scale is labelled by its levels, lowest 0. A part of a scale is not, because its positions would mislead. */
 export function labelsOf(type: Question['type'], { count, whole }: { count: number; whole: boolean }): string[] {
   if (type === 'noul') return ['yes', 'no'];
   const alphabet = type === 'score' && whole && count <= DIGITS.length ? DIGITS : LETTERS;

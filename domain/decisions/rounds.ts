@@ -1,8 +1,8 @@
 /**
- * More options than a model can be asked about at once: they are asked about in groups, then the first of each group
- * against each other. Within its group an option is so many times as likely as the group's first, and that is a share of
- * what the last round says about the first: by Luce's choice axiom the same as asking about all at once. It takes n/size
- * calls more, where a comparison of pairs would take n.
+ * Questions with more options than one call allows: first within groups, then between the first option of each group.
+ * An option's probability is that of its group's first in the last round, times the ratio of the two within the group.
+ * By Luce's choice axiom this equals one call with all options. It takes about n/size more calls; comparing pairs would
+ * take n.
  */
 import { estimateTokens } from '../text/promptSize.ts';
 import { indexOfLargest } from './evidence.ts';
@@ -37,7 +37,7 @@ export function longestRounds(options: readonly string[], size: number): string[
   return [...groups, ...longestRounds(longest, size)];
 }
 
-/** In order, as evenly as possible. */
+/** Splits in order, into groups as equal as possible. */
 function groupsOf<T>(options: readonly T[], size: number): T[][] {
   const count = Math.ceil(options.length / size);
   return Array.from({ length: count }, (_, at) => {

@@ -1,4 +1,4 @@
-/** Makes an order with its price from the fields of a request, for the queue and for the quote (AUDIO-1). */
+/** Builds an order with its price from the fields of a request, for the queue and the quote (AUDIO-1). */
 import { CUSTOM_VOICE_ID } from '../catalogue/chooseVoice.ts';
 import type { MusicModel } from '../catalogue/model.ts';
 import type { MusicSpec } from '../catalogue/specs.ts';
@@ -34,7 +34,7 @@ export interface AudioUsage {
 
 export type AudioOffer = { ok: true; order: AudioOrder; usage: AudioUsage; terms: Terms } | WrongField;
 
-/** Applies all rules and defaults of the model: the order has all that is sent. */
+/** Applies all rules and defaults of the model: the order is complete. */
 export function offerAudio(model: MusicModel, fields: AudioFields): AudioOffer {
   const { spec } = model;
   const prompt = fields.prompt.trim();

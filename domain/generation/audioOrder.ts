@@ -1,5 +1,5 @@
 /**
- * Audio order with all defaults (AUDIO-1): what is quoted is what is sent. Members that the model does not have are
+ * Audio order with all defaults (AUDIO-1), the same for quote and provider. Members that the model does not have are
  * absent.
  */
 export interface AudioOrder {

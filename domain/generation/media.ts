@@ -46,7 +46,7 @@ export interface MeasuredMedium extends MediaPlace {
   frames?: number;
   /** Frames per second, measured by decoding. Videos only. */
   framesPerSecond?: number;
-  /** Of videos. */
+  /** Videos only. */
   hasAudio?: boolean;
 }
 

@@ -39,9 +39,9 @@ const MB = 1024 * 1024;
 const IMAGE: ImageLimits = { kind: 'image', maxBytes: 25 * MB, minPixels: 65_536, maxPixels: 33_177_600 };
 /** Limits of `audio_url` (VIDEO-3). */
 const AUDIO: AudioLimits = { kind: 'audio', maxBytes: 15 * MB, maxSeconds: 30, accepted: ['wav', 'mp3'] };
-/** 4K of cinema; a source above the output of models only costs time. */
+/** Cinema 4K; a source above the output of models only costs time. */
 const MAX_VIDEO_PIXELS = 4_096 * 2_304;
-/** Limits of the source of a video-to-video or upscale model (VIDEO-3). Their bytes: 13 Mbit/s for as long. */
+/** Limits of the source of a video-to-video or upscale model (VIDEO-3). The bytes allow 13 Mbit/s. */
 const SOURCE_VIDEO: VideoLimits = {
   kind: 'video',
   maxBytes: 500 * MB,
@@ -56,7 +56,7 @@ const REFERENCE_VIDEO: VideoLimits = {
   maxSeconds: 15,
   maxPixels: MAX_VIDEO_PIXELS,
 };
-/** Size of other uploads (API-3), which is also what the document reader takes. No size of a document is published. */
+/** Size of other uploads (API-3), which the document reader also accepts. No size of a document is published. */
 const DOCUMENT: DocumentLimits = { kind: 'document', maxBytes: 25 * MB };
 
 const LIMITS: Record<MediaRole, MediaLimits> = {

@@ -1,4 +1,4 @@
-/** Makes an order from the fields of a request, with what its price depends on (VIDEO-1). */
+/** Builds an order from the fields of a request, with the parameters of its price (VIDEO-1). */
 import type { VideoModel } from '../catalogue/model.ts';
 import { charactersOf } from '../speech/price.ts';
 import type { VideoUsage } from './priceVideo.ts';
@@ -17,7 +17,7 @@ const MAX_PROMPT_LENGTH = 2_500;
 /** Length of a source, where `duration` is only a hint. */
 const MAX_HINT_SECONDS = 300;
 
-/** Applies all rules and defaults of the model: the order has all that is sent. */
+/** Applies all rules and defaults of the model: the order is complete. */
 export function offerVideo(model: VideoModel, fields: VideoFields): VideoOffer {
   const needs = needsOf(model);
   const framing = frameOf(needs, fields);
@@ -105,7 +105,7 @@ function secondsOf(duration: string): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-/** The source decides, so the value is checked and not used: seconds with or without their unit. */
+/** The source decides: the value is only checked, as seconds with or without their unit. */
 function hintOf(wanted: string | undefined): VideoDurationResult {
   if (wanted === undefined) return { ok: true, frame: {} };
   const match = /^(\d{1,3}(?:\.\d{1,3})?)s?$/.exec(wanted);

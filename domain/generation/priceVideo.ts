@@ -46,7 +46,7 @@ function unit({ perSecond, perGeneration }: NonNullable<VideoModel['price']>): B
   return perGeneration ?? perSecond;
 }
 
-/** A part of a second counts as one; rounding by a sample clock does not. */
+/** Rounds up to whole seconds, but ignores rounding by a sample clock. */
 export function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds - 1e-3));
 }
@@ -73,7 +73,7 @@ function priceOfOutput(model: VideoModel, usage: VideoUsage, source: MeasuredVid
   });
 }
 
-/** The lowest ceiling that the height does not exceed; above the last one its price holds (VIDEO-5). */
+/** Lowest ceiling that the height does not exceed; above the last one its price applies (VIDEO-5). */
 function tierOf(prices: ByResolution, height: number): { ceiling: number; price: PublishedPrice } | undefined {
   const ceilings = Object.keys(prices)
     .map(Number)

@@ -1,6 +1,6 @@
 /**
- * Audio or video order in storage while its job runs: texts and URLs of a user enter no history. The API writes it, the
- * workers read it.
+ * Audio or video order in storage while its job runs: texts and URLs of a user enter no workflow history. The API
+ * writes it, the workers read it.
  */
 import type { AudioOrder } from './audioOrder.ts';
 import type { MediaPlace } from './media.ts';
@@ -8,18 +8,18 @@ import type { VideoOrder } from './videoOrder.ts';
 
 export interface SealedOrder {
   order: AudioOrder | VideoOrder;
-  /** The n-th medium is stored under number n; one of a URL once it was fetched. */
+  /** The n-th medium is stored under number n, a medium given by URL once it is fetched. */
   media: readonly SealedMedium[];
 }
 
-/** Given by a URL, or with the request and stored already. */
+/** Given by a URL, or sent with the request and already stored. */
 export type SealedMedium = MediaPlace & ({ url: string } | { sizeBytes: number; sha256: string });
 
 export function sealOrder(order: SealedOrder): string {
   return JSON.stringify(order);
 }
 
-/** Throws when the text is not one that `sealOrder` made. */
+/** Throws when the text was not made by `sealOrder`. */
 export function unsealOrder(text: string): SealedOrder {
   const found: unknown = JSON.parse(text);
   if (!isSealedOrder(found)) throw new Error('the order in storage is damaged');

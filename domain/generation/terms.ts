@@ -1,4 +1,4 @@
-/** Line of a bill for an order, with the same text in the quote and in the ledger. */
+/** Line of a bill for an order, with one text for quote and ledger. */
 import { type Price, priceOf } from '../catalogue/model.ts';
 import type { PublishedPrice } from '../catalogue/specs.ts';
 import { formatNanoFixed, lineCost, NANO_PER_UNIT, type Nano } from '../money.ts';
@@ -18,7 +18,7 @@ interface Line {
   each: PublishedPrice;
   /** In thousandths of the unit, so that characters and halves of a second stay exact. */
   thousandths: bigint;
-  /** 2 doubles the price of the unit; three decimals count. */
+  /** Multiplies the price of the unit; three decimals count. */
   factor?: number;
 }
 
@@ -41,7 +41,7 @@ function decimal(thousandths: bigint): string {
   return text.replace(/\.?0+$/, '');
 }
 
-/** Field of an order that the model does not take as it is; `fields` as in the body of an error (API-8). */
+/** Field of an order that the model does not accept as given; `fields` as in an error body (API-8). */
 export interface WrongField {
   ok: false;
   field: string;

@@ -1,4 +1,4 @@
-/** Fields of upscalers (VIDEO-1). `constraints.topaz` of an entry says which of them a model has. */
+/** Fields of upscalers (VIDEO-1). `constraints.topaz` of an entry lists those that a model has. */
 import { unsupported, type WrongField, wrongField } from './terms.ts';
 import type { UpscaleFields } from './videoFields.ts';
 import type { VideoNeeds } from './videoNeeds.ts';

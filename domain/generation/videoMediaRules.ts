@@ -42,7 +42,7 @@ function wrongSingle(needs: VideoNeeds, fields: VideoFields): WrongField | undef
   return undefined;
 }
 
-/** A model with reference images and without a number accepts four. */
+/** A model with reference images but without a number accepts four. */
 function wrongLists({ inputs }: VideoNeeds, fields: VideoFields): WrongField | undefined {
   const rows = [
     ['reference_image_urls', inputs.referenceImages],
@@ -102,7 +102,7 @@ function travelOf(points: readonly CameraPoint[]): number {
     .reduce((sum, point, place) => sum + Math.abs(point.azimuth - (points[place]?.azimuth ?? 0)), 0);
 }
 
-/** The first rule that the measurements violate. */
+/** Returns the first rule that the measurements violate. */
 export function wrongMeasured(model: VideoModel, media: readonly MeasuredMedium[]): WrongField | undefined {
   for (const medium of media) {
     const problem = medium.role === 'reference_image' ? wrongReference(model, medium) : undefined;

@@ -1,5 +1,5 @@
 /**
- * Video order with all defaults (VIDEO-1): what is quoted is what is sent. Members that the model does not have are
+ * Video order with all defaults (VIDEO-1), the same for quote and provider. Members that the model does not have are
  * absent; media are separate.
  */
 export interface VideoOrder {
@@ -30,7 +30,7 @@ export interface CameraPoint {
   azimuth: number;
   /** Degrees above the horizon, −90 to 90. */
   elevation: number;
-  /** Distance above 0; 1 is that of the picture. */
+  /** Distance above 0, relative to that of the picture. */
   distance: number;
 }
 

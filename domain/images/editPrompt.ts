@@ -10,7 +10,7 @@ import { impliedVerb, MASK, verbOf } from './editing/verbs.ts';
 
 interface PromptPart {
   tokens: Token[];
-  /** Undefined: it neither names nor implies one. */
+  /** Undefined: the clause neither names nor implies a verb. */
   verb: Verb | undefined;
 }
 
@@ -44,7 +44,7 @@ function partsOf(tokens: readonly Token[]): PromptPart[] {
       piece = [];
       isLoose = true;
     }
-    // ", and then": the strictest counts.
+    // ", and then": the strictest separator counts.
     isLoose &&= token.isLoose;
   }
   return parts;
@@ -52,7 +52,7 @@ function partsOf(tokens: readonly Token[]): PromptPart[] {
 
 const END: Token = { kind: 'break', text: '', isLoose: false };
 
-/** "…, in white" and "… and 50% opacity" say more of what was said before. */
+/** "…, in white" and "… and 50% opacity" continue the clause before. */
 function goesOn(piece: readonly Token[], verb: Verb): boolean {
   return piece.every((token) => {
     const isNew = token.kind === 'quote' || verbOf(token) !== undefined;
@@ -75,7 +75,7 @@ function stepsOf({ tokens, verb }: PromptPart, images: number): EditStep[] {
   return [verb.read(clauseOf(tokens, verb, images))].flat();
 }
 
-/** Steps after a mask are done within it, until the next one. */
+/** Steps after a mask act within it, until the next mask. */
 function intoMasks(steps: readonly EditStep[]): EditPlan {
   const plan: EditStep[] = [];
   let mask: MaskStep | undefined;

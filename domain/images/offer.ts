@@ -1,4 +1,4 @@
-/** Compares an order of images with the offer of its model (IMAGE-3 to IMAGE-5). */
+/** Compares an image request with the offer of its model (IMAGE-3 to IMAGE-5). */
 import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
 import { type WrongField, wrongField } from '../generation/terms.ts';
 import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
@@ -35,7 +35,7 @@ type ChoiceResult<T> = ({ ok: true } & T) | WrongField;
 
 /**
  * Absent options have the model's default: the resolution 1K if there is one, the best quality. A resolution for a
- * model without any is dropped, or refused if `strict`; a quality is honoured by models that have them.
+ * model without any is dropped, or refused if `strict`. Models with qualities honour a requested one.
  */
 export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict: boolean }): ChoiceResult<ImageTier> {
   const resolutions = resolutionsOf(spec);
@@ -75,8 +75,8 @@ export function wrongAspectRatio(spec: Spec, wished: string | undefined): WrongF
 }
 
 /**
- * The requested ratio, else the model's nearest to that of the first picture. Undefined: the model lists none and keeps
- * that of the picture by itself.
+ * The requested ratio, otherwise the model's nearest to that of the first picture. Undefined: the model lists none and
+ * keeps the picture's ratio by itself.
  */
 export function aspectRatioOf(
   spec: Spec,

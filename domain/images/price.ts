@@ -18,7 +18,7 @@ interface TierPrices {
   quality?: ByQuality;
 }
 
-/** Price of one result at a tier: by its quality, else by its resolution, else the flat one. */
+/** Price of one result at a tier: by quality, otherwise by resolution, otherwise the flat one. */
 function atTier(pricing: TierPrices, { resolution, quality }: ImageTier): LedgerPrice | undefined {
   if (resolution === undefined) return undefined;
   const tiers = pricing.quality?.[resolution];
@@ -38,7 +38,7 @@ export function priceOfEdit(
   return plus(edit, times(priceOf(additional), Math.max(0, imageCount - (included ?? 0))));
 }
 
-/** For a model priced by resolution and a request without a priced one: the price of its first. */
+/** A model priced by resolution charges the price of its first one when the request has no priced one. */
 export function priceOfImages(
   { pricing }: ImageSpec,
   { count, ...tier }: ImageTier & { count: number },
@@ -48,7 +48,7 @@ export function priceOfImages(
   return each && times(each, count);
 }
 
-/** One price up to twice the size, another above. */
+/** One price up to a factor of two, another above. */
 export function priceOfUpscale({ pricing }: UpscaleSpec, scale: number): LedgerPrice {
   return priceOf(pricing.upscale[scale <= 2 ? '2x' : '4x']);
 }

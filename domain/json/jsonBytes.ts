@@ -1,4 +1,4 @@
-/** Bytes of JSON, with a view of them: compared, copied and searched four at a time (bench `rpc`). */
+/** Bytes of JSON, compared, copied and searched four at a time through a view (bench `rpc`). */
 
 export class JsonBytes {
   readonly bytes: Buffer;
@@ -38,7 +38,7 @@ export class JsonBytes {
     return true;
   }
 
-  /** Skips four bytes at a time while none of them is special in a string. Stops at most three bytes too early. */
+  /** Skips groups of four bytes without a special one in a string. Stops at most three bytes too early. */
   afterPlain(from: number): number {
     const { view } = this;
     const last = this.length - 4;

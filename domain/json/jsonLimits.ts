@@ -4,7 +4,7 @@ export const NO_LIMIT = 2 ** 31 - 1;
 export const NO_LIMITS = {
   /** Nesting depth of arrays and objects. */
   depth: NO_LIMIT,
-  /** Values of any kind inside each other. */
+  /** Nesting depth of values of any kind. */
   levels: NO_LIMIT,
   keys: NO_LIMIT,
   /** Commas of arrays and objects together. */

@@ -1,4 +1,4 @@
-/** Grammar of a number, byte by byte: a state stands for the bytes read so far. Also the digits of an escape. */
+/** State machine of JSON numbers: the state stands for the bytes read so far. Also the digits of an escape. */
 
 /** States in which a number may end. */
 const LEADING_ZERO = 10;

@@ -1,7 +1,7 @@
 /**
- * The one reader of JSON: of bodies, of RPC requests, and of the answers of nodes and services. It takes exactly what
- * JSON.parse takes, in pieces of any size, and keeps its limits while the text still arrives. It builds nothing: it says
- * where names and values begin and end, so that a value stays the bytes that were sent, with every digit.
+ * The only JSON reader: for request bodies, RPC requests, and answers of nodes and services. It accepts exactly the
+ * same texts as JSON.parse, in pieces of any size, and checks its limits while the text arrives. It builds no values:
+ * it reports where names and values begin and end, so that the sent bytes are kept with every digit.
  */
 import { JsonBytes, jsonBytes } from './jsonBytes.ts';
 import { type JsonLimits, JsonProblem, NO_LIMIT } from './jsonLimits.ts';
@@ -19,20 +19,20 @@ const COLON = 0x3a;
 interface JsonMembers {
   /** Names, with quotes and colon. */
   names: readonly JsonBytes[];
-  /** The last of them, which says nothing where it stands in exactly these bytes. */
+  /** The last name with a value that needs no step: skipped where exactly these bytes occur. */
   skipped: JsonBytes;
 }
 
 export type JsonStep = 0 | 1 | 2 | 3 | 4;
-/** The piece is read. */
+/** The piece is read; more is needed unless it is the last. */
 export const MORE = 0;
-/** The name of a member stands from `start` to `end`, with its quotes. */
+/** Name of a member, from `start` to `end` with its quotes. */
 export const NAME = 1;
-/** A text, a number, true, false or null stands from `start` to `end`, and begins with the byte `first`. */
+/** String, number, true, false or null, from `start` to `end`, beginning with the byte `first`. */
 export const VALUE = 2;
-/** An array or an object begins at `start` with the byte `first`. */
+/** Beginning of an array or object at `start`, with the byte `first`. */
 export const BEGIN = 3;
-/** An array or an object ends before `end`. */
+/** End of an array or object, before `end`. */
 export const END = 4;
 
 /** States: between tokens, by what may come next. */
@@ -51,66 +51,66 @@ const LETTER_U = 0x75;
 const ESCAPED = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
 const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 const NOTHING = jsonBytes('');
-/** Duplicate names are found by comparison with all before. */
+/** Names are compared with all before them: an object with more names is never plain. */
 const MAX_COMPARED_NAMES = 16;
-/** Longer names that are cut by the end of a piece are none that anybody looks for. */
+/** Longer names that the end of a piece cuts are never looked for. */
 const MAX_CUT_NAME = 64;
 
-/** `write` a piece, then call `next` until it says MORE. Both throw JsonProblem. */
+/** `write` a piece, then call `next` until it returns MORE. Both throw JsonProblem. */
 export class JsonReader {
-  /** Steps are told of the values and names with at most so many arrays and objects around them; -1: of none. */
+  /** Deepest values and names that are reported, by the number of arrays and objects around them; -1: none. */
   toldDepth = NO_LIMIT;
-  /** Arrays and objects around the value or the name of the last step. */
+  /** Number of arrays and objects around the last reported value or name. */
   depth = 0;
-  /** Places in the whole text. */
+  /** Positions in the whole text. */
   start = 0;
   end = 0;
   first = 0;
-  /** Index of the value's name among those to find; -1: another name. */
+  /** Index of the value's name in the members to find; -1: another name. */
   member = -1;
-  /** Where the string of the moment begins, or the last one did; with its quote. */
+  /** Position of the current or the last string, with its quote. */
   stringAt = 0;
   /**
-   * Set to true before the first piece, of a text in one piece: whether the text is in its shortest form, without white space
-   * and escapes, and certainly no object has a name twice.
+   * Set it to true before a text in one piece. It stays true while the text is in its shortest form (no white space, no
+   * escapes) and certainly has no duplicate names.
    */
   isPlain = false;
   private piece = NOTHING;
   private at = 0;
-  /** Place of the piece in the whole text. */
+  /** Position of the piece in the whole text. */
   private offset = 0;
   private isLast = false;
   private state = ITEM;
-  /** Bytes that opened what the place is in, outermost first. */
+  /** Opening bytes of the enclosing arrays and objects, outermost first. */
   private readonly open: number[] = [];
   private readonly limits: JsonLimits;
   private keys = 0;
   private values = 0;
   private members = 0;
   private readonly lookedFor: JsonMembers | undefined;
-  /** Which members of the object were there, as bits. */
+  /** Bits of the members found in the object. */
   private seen = 0;
-  /** Place of the last name that was told of, or of a member that is not looked for. */
+  /** Position of the last reported name, or of a member that is not looked for. */
   private nameAt = 0;
   private nameEnd = 0;
   private isName = false;
-  /** Where the last string with an escape began. */
+  /** Position of the last string with an escape. */
   private escapedAt = -1;
   private hexLeft = 0;
   private word = NOTHING.bytes;
   private wordAt = 0;
-  /** Places of the names of all open objects, and how many there were before each of these objects. */
+  /** Positions of the names of all open objects, and their number before each object. */
   private readonly names: number[] = [];
   private namesUsed = 0;
   private readonly namesBefore: number[] = [];
 
-  /** `members`: of the objects with `toldDepth - 1` others around. Their names are no steps: `member` says which it is. */
+  /** `members`: to find in objects at depth `toldDepth - 1`; reported by `member`, not by a step of the name. */
   constructor(limits: JsonLimits, members?: JsonMembers) {
     this.limits = limits;
     this.lookedFor = members;
   }
 
-  /** `isLast`: the text ends with it. A name that the piece before has cut is read anew, as a whole. */
+  /** `isLast`: the text ends with this piece. A name cut by the piece before is read again as a whole. */
   write(piece: JsonBytes, isLast = false): void {
     const { bytes, length } = this.piece;
     const from = this.stringAt - this.offset;
@@ -136,7 +136,7 @@ export class JsonReader {
     return MORE;
   }
 
-  /** Whether the piece ended in a text, a number or a word that is told of: it began at `start`. */
+  /** Whether the piece ended within a reported string, number or word, which began at `start`. */
   isInValue(): boolean {
     return this.state >= STRING && !(this.isName && this.isInString()) && this.open.length <= this.toldDepth;
   }
@@ -150,13 +150,13 @@ export class JsonReader {
     return this.escapedAt === this.stringAt;
   }
 
-  /** The name of the last step, or the last string, of which no piece is gone. */
+  /** Name of the last step, or the last string; all its bytes must be in the present piece. */
   string(): string {
     const quoted = this.piece.text(this.stringAt - this.offset, this.end - this.offset);
     return this.isEscaped() ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   }
 
-  /** The name of the value of the last step, where it is none of those that are looked for. */
+  /** Name of the last value, if it is not a member to find. */
   name(): string {
     return JSON.parse(this.piece.text(this.nameAt - this.offset, this.nameEnd - this.offset)) as string;
   }
@@ -338,7 +338,7 @@ export class JsonReader {
     return isFound ? MORE : this.beginString(true);
   }
 
-  /** Whether it is one to find: nearly all are, and are not decoded (bench `rpc`). */
+  /** Whether the name is one to find: nearly all are, and are not decoded (bench `rpc`). */
   private passMember({ names, skipped }: JsonMembers): boolean {
     const { piece } = this;
     const at = this.at - 1;
@@ -376,14 +376,14 @@ export class JsonReader {
     return NAME;
   }
 
-  /** Index of a name that is written with escapes, or with a space behind it; -1: another name. */
+  /** Index of a name written with escapes or with a space after it; -1: another name. */
   private rareMember({ names }: JsonMembers): number {
     if (this.stringAt < this.offset) return -1;
     const written = this.string();
     return names.findIndex((name) => JSON.parse(name.text(0, name.length - 1)) === written);
   }
 
-  /** Quotes at their ends make the lengths of names part of what is compared. */
+  /** The closing quotes make names of different lengths differ. */
   private compareName(): void {
     const { names, namesBefore, piece, stringAt } = this;
     const length = this.end - stringAt;

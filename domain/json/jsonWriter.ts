@@ -1,10 +1,10 @@
 /**
- * Puts JSON together in bytes of its own. A hundred texts on the way to one would be garbage, of which a hundred KB cost the
- * process as much as all else that it does for a batch; this leaves nothing behind. Bench `rpc`.
+ * Writes JSON into one buffer. Building it from a hundred strings makes a hundred kB of garbage, which cost the process
+ * as much as all its other work for a batch. Bench `rpc`.
  */
 import { JsonBytes } from './jsonBytes.ts';
 
-/** Longer pieces are worth a call into the runtime, with the view that it needs. */
+/** Above this size a call into the runtime, with its view, is faster. */
 const LONG_BYTES = 1_024;
 const ZERO = 0x30;
 
@@ -12,7 +12,7 @@ export class JsonWriter {
   private to: JsonBytes;
   private at = 0;
 
-  /** `aboutBytes`: with room for all of it nothing is copied twice. */
+  /** `aboutBytes`: estimated size; if it suffices, nothing is copied twice. */
   constructor(aboutBytes: number) {
     this.to = new JsonBytes(Buffer.allocUnsafe(aboutBytes));
   }
@@ -29,7 +29,7 @@ export class JsonWriter {
     this.put(new JsonBytes(Buffer.from(text)));
   }
 
-  /** Whole, from 0 to 2³¹ - 1. */
+  /** Integer from 0 to 2³¹ - 1. */
   number(value: number): void {
     let size = 1;
     for (let power = 10; power <= value; power *= 10) size += 1;

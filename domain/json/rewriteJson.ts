@@ -1,6 +1,6 @@
 /**
- * Writes JSON anew in its shortest form and loses nothing: numbers stay the digits that were sent, and a name that comes twice
- * is a problem. JSON.parse keeps the last of two names and turns 12345678901234567890 into another number.
+ * Rewrites JSON in its shortest form without loss: numbers keep their digits, and a duplicate name is a problem.
+ * JSON.parse keeps the last of two names and changes 12345678901234567890 to another number.
  */
 import type { JsonBytes } from './jsonBytes.ts';
 import { type JsonLimits, JsonProblem } from './jsonLimits.ts';
@@ -13,8 +13,8 @@ interface RewriteState {
 }
 
 /**
- * Without white space, with the fewest escapes; `isSorted`: members in the order of their names, so that the same value is the
- * same text. Recursive: `limits` have a depth. Throws JsonProblem.
+ * Without white space, with the fewest escapes. `isSorted`: members in the order of their names, so that equal values
+ * are equal texts. Recursive: `limits` have a depth. Throws JsonProblem.
  */
 export function rewriteJson(json: JsonBytes, limits: JsonLimits, isSorted = false): string {
   const reader = new JsonReader(limits);

@@ -5,11 +5,10 @@ export function slotMsOf(windowMs: number): number {
 }
 
 /**
- * A sliding window that never admits more than its limit in any span of its length, in little space: what was counted
- * is kept by slots, a sixtieth of the window each, and a slot is forgotten only when all of it is too old. In a burst
- * exactly the limit is admitted; room comes back at most one slot late.
- *
- * The same rule runs inside Redis (infra/redis/limitScripts.ts), where all processes share it.
+ * Sliding window in little memory that never admits more than its limit in any span of its length. Counts are kept by
+ * slots, a sixtieth of the window each; a slot expires only when all of it is too old. A burst is admitted up to
+ * exactly the limit; room returns at most one slot late. The same rule runs inside Redis (infra/redis/limitScripts.ts),
+ * for all processes.
  */
 export class SlidingWindow {
   readonly #counts = new Map<number, number>();

@@ -2,7 +2,7 @@
 import { DEFAULT_CREATED, type ModelBase } from '../model.ts';
 import type { ByQuality, PublishedPrice, Quality } from '../specs.ts';
 
-/** The published list has the same number in both currencies. */
+/** The published list states one number for both currencies. */
 export function price(amount: number): PublishedPrice {
   return { usd: amount, diem: amount };
 }

@@ -1,9 +1,8 @@
 /**
- * Music, sounds and long speech (MODEL-5). Their privacy is not published; `anonymized` is the side on which a key that
- * asks for private models is safe. What the models of fal take is what their endpoints do (fal-ai/fal-js,
- * libs/client/src/types/endpoints.ts, and the pages of the models); what those of ElevenLabs take is what its API
- * description, its page "Models" and public clients of the same models say. Default durations of what is priced by the
- * second are ours.
+ * Music, sounds and long speech (MODEL-5). Their privacy is not published; `anonymized` is the safe choice for keys
+ * that require private models. Inputs of fal's models follow its endpoints (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts, and the pages of the models). Inputs of ElevenLabs follow its API description,
+ * its page "Models" and public clients of the same models. Default durations of models priced by the second are ours.
  */
 import { ELEVENLABS_VOICES } from '../elevenlabsVoices.ts';
 import type { MusicModel } from '../model.ts';
@@ -51,7 +50,7 @@ const MINIMAX_SONG = {
 const ROWS: readonly MusicRow[] = [
   {
     id: 'ace-step-15',
-    // fal has the first version of the model only.
+    // fal has only the first version of the model.
     provider: 'replicate',
     upstreamModel: 'fishaudio/ace-step-1.5',
     supports_lyrics: true,
@@ -72,7 +71,7 @@ const ROWS: readonly MusicRow[] = [
     provider: 'elevenlabs',
     upstreamModel: 'eleven_multilingual_v2',
     ...ELEVENLABS_SPEECH,
-    // It detects the language from the text and refuses an order that names one.
+    // The model detects the language from the text and refuses an order that names one.
     supports_language_code: false,
     supports_speed: true,
     min_speed: 0.7,
@@ -127,7 +126,7 @@ const ROWS: readonly MusicRow[] = [
     upstreamModel: 'eleven_v3',
     ...ELEVENLABS_SPEECH,
     supports_language_code: true,
-    // It accepts a speed without effect: tags in the text set its pace.
+    // The model accepts a speed without effect: tags in the text set its pace.
     supports_speed: false,
     prompt_character_limit: 5_000,
     pricing: { per_thousand_characters: price(0.115) },
@@ -178,7 +177,7 @@ const ROWS: readonly MusicRow[] = [
     id: 'seed-audio-1-0',
     provider: 'fal',
     upstreamModel: 'bytedance/seed-audio-1.0',
-    // Its price is by the second, and only the model decides the length.
+    // Priced by the second, but only the model decides the length.
     offline: true,
     pricing: { per_second: price(0.002875) },
     supports_custom_voice_id: true,

@@ -35,8 +35,8 @@ interface TextRow {
 }
 
 /**
- * OpenAI counts 2,833 tokens for a picture and 5,667 for each tile of 512 pixels, of which there are eight at most after it has
- * made the picture smaller, and four in the longest row.
+ * OpenAI counts 2,833 tokens per image and 5,667 per tile of 512 pixels. It scales images down to at most eight tiles,
+ * at most four in a row.
  */
 const MINI_PICTURES = { pixelsPerToken: 14, minPerImage: 25_501, maxPerImage: 48_169 };
 

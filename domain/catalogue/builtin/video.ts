@@ -1,8 +1,8 @@
 /**
- * Video models (MODEL-5). Few prices are published; an id without one stays offline until a configuration prices it.
- * Where privacy is not published it is `anonymized`, on which a key that asks for private models is safe.
- * `upstreamModel` is the endpoint of fal; what a model takes is what is published of it and what the endpoint of fal
- * takes too (fal-ai/fal-js, libs/client/src/types/endpoints.ts).
+ * Video models (MODEL-5). Few prices are published; a model without one stays offline until a configuration prices it.
+ * Unpublished privacy is `anonymized`, the safe choice for keys that require private models. `upstreamModel` is the
+ * endpoint of fal. Inputs are the published ones that fal's endpoint also accepts (fal-ai/fal-js,
+ * libs/client/src/types/endpoints.ts).
  */
 import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
 import type { VideoSpec } from '../specs.ts';
@@ -194,7 +194,7 @@ const ROWS: readonly VideoRow[] = [
     },
     inputs: { endImage: 'required' },
   },
-  // fal has no model of Runway's.
+  // fal has no Runway models.
   { id: 'runway-gen4-5', provider: 'replicate', upstreamModel: 'runwayml/gen-4.5' },
   {
     id: 'longcat-text-to-video',

@@ -3,7 +3,7 @@ import { type Anchor, CENTRE, type Length } from './plan.ts';
 import { contradiction } from './refusal.ts';
 import type { Amount, TokenOf } from './tokens.ts';
 
-/** Pixels or per cent of the shorter side. A bare number is pixels. */
+/** Length in pixels or per cent of the shorter side. A bare number is pixels. */
 export function lengthOf({ value, unit }: Amount, bounds: { pixels: number; share: number }): Length {
   if (unit === 'degrees' || unit === 'times') throw contradiction('a length is given in pixels or per cent');
   const length: Length = unit === '%' ? { share: value / 100 } : { pixels: value };
@@ -14,7 +14,7 @@ export function lengthOf({ value, unit }: Amount, bounds: { pixels: number; shar
   return length;
 }
 
-/** 0–1 of a number in per cent. */
+/** Converts per cent to 0–1. */
 export function shareOf({ value, unit }: Amount, what: string): number {
   if (unit !== undefined && unit !== '%') throw contradiction(`${what} is given in per cent`);
   if (!(value > 0 && value <= 100)) throw contradiction(`${what} is above 0 and at most 100%`);

@@ -21,11 +21,11 @@ export interface Clause {
 
 export interface Verb {
   words: string;
-  /** Kinds of parts that it reads, each up to its number of occurrences here. */
+  /** Kinds of parts that the verb reads, each up to its number of occurrences here. */
   takes: readonly Kind[];
   /** Largest number of kinds of numbers, sizes and ratios together; default 1. */
   measures?: number;
-  /** Further words that it understands. */
+  /** Further words that the verb understands. */
   options?: string;
   read(clause: Clause): EditStep | EditStep[];
 }

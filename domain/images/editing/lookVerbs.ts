@@ -24,7 +24,7 @@ export const LOOKS: readonly Verb[] = [
     options: 'gaussian radius',
     read({ numbers: [amount], strength }) {
       if (!amount) return { do: 'blur', size: { share: byStrength(strength, [0.004, 0.01, 0.03]) } };
-      // 100% is as strong as it gets.
+      // 100% is the strongest.
       if (amount.unit === '%') return { do: 'blur', size: { share: shareOf(amount, 'a blur') * 0.05 } };
       return { do: 'blur', size: lengthOf(amount, { pixels: 200, share: 0.2 }) };
     },
@@ -99,7 +99,7 @@ function fadeTo(opacity: number): EditStep {
   return { do: 'opacity', opacity };
 }
 
-/** A tone: the words for more and for less of it, and its noun, which needs a direction or a value. */
+/** Verbs of a tone: words for more and for less of it, and its noun, which needs a direction or a value. */
 function toneVerbs(tone: Tone, { more, less, noun }: { more: string; less: string; noun: string }): Verb[] {
   const takes = ['number', 'strength', 'direction'] as const;
   return [
@@ -143,7 +143,7 @@ function toneStep(tone: Tone, { numbers: [amount], strength = 1 }: Clause, sign:
   return { do: 'tone', tone, amount: factor };
 }
 
-/** "By 30%" and "30%" are added or taken off; "to 30%" is what it becomes. */
+/** "By 30%" and "30%" change the value by 30%; "to 30%" sets it. */
 function factorOf({ value, unit, isTo }: Amount, sign: number): number {
   if (unit !== '%' && !(unit === undefined && (value === 0 || Math.abs(value) >= 5))) {
     throw contradiction('it is changed by per cent, as in "by 20%"');

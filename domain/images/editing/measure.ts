@@ -26,8 +26,8 @@ export interface Wishes {
 }
 
 /**
- * Plan with the crop and the size of the request's fields at its end. Throws FareboxError when a step does not fit this
- * picture, the result would be too large, or nothing would change.
+ * Adds the crop and the size of the request's fields at the end of a plan. Throws FareboxError when a step does not fit
+ * this picture, the result would be too large, or nothing would change.
  */
 export function completePlan(plan: EditPlan, base: Size, { aspectRatio, resolution }: Wishes): EditPlan {
   const complete: EditStep[] = [...plan];
@@ -78,7 +78,7 @@ function refuseUnchanged(plan: EditPlan, base: Size): void {
   );
 }
 
-/** Throws FareboxError for a size that no result may have. */
+/** Throws FareboxError for a size that results must not have. */
 export function sizeAfter(size: Size, step: EditStep): Size {
   const next = rounded(unbounded(size, step));
   if (next.width * next.height > SOURCE_PIXELS.most) {

@@ -1,6 +1,5 @@
 /**
- * Operations of an image library on a picture: the steps that a prompt is translated into, in the order in which they
- * are done. A plan is plain data; engines/images carries it out.
+ * Steps of an image edit, translated from a prompt, in their order. A plan is plain data; engines/images executes it.
  */
 
 export interface Colour {
@@ -28,21 +27,21 @@ export type GeometryStep =
   | { do: 'cropTo'; width: number; height: number; anchor: Anchor }
   /** Shares of width and height. */
   | { do: 'cropShare'; width: number; height: number; anchor: Anchor }
-  /** One side given: the other follows. With both, the picture is cut to their ratio. */
+  /** With one side, the other follows. With both, the picture is cut to their ratio. */
   | { do: 'resize'; width?: number; height?: number }
   | { do: 'scale'; factor: number }
-  /** The longer side in pixels. */
+  /** Sets the longer side in pixels. */
   | { do: 'longSide'; pixels: number }
-  /** To a ratio, by bars. */
+  /** Adds bars to reach a ratio. */
   | { do: 'pad'; ratio: number; colour: Colour }
-  /** Clockwise. The corners that other angles than quarter turns leave are transparent. */
+  /** Clockwise. The new corners are transparent, unless it is a quarter turn. */
   | { do: 'rotate'; degrees: number }
   | { do: 'flip'; axis: 'horizontal' | 'vertical' }
   | { do: 'border'; thickness: Length; colour: Colour };
 
 /** Steps that keep the size; a mask can say where they act. */
 export type SurfaceStep =
-  /** A factor; of warmth an amount from -1 (cool) to 1. */
+  /** Factor; for warmth an amount from -1 (cool) to 1. */
   | { do: 'tone'; tone: Tone; amount: number }
   | { do: 'grey' }
   | { do: 'sepia' }
@@ -54,7 +53,7 @@ export type SurfaceStep =
   /** The side of a block. */
   | { do: 'pixelate'; size: Length }
   | { do: 'vignette'; strength: number }
-  /** 0–1, of the whole picture. */
+  /** 0–1, for the whole picture. */
   | { do: 'opacity'; opacity: number }
   /** Exact corners, transparent outside. A share of 0.5 is a circle, or the longest pill that fits. */
   | { do: 'round'; radius: Length }
@@ -67,7 +66,7 @@ export interface OverlayStep {
   /** 2 is the second image of the request. */
   image: number;
   anchor: Anchor;
-  /** Pixels, or a share of the width of the picture; undefined: its own, at most the picture's. */
+  /** Pixels, or a share of the picture's width; undefined: its own width, at most the picture's. */
   width?: Length;
   opacity: number;
 }
@@ -90,7 +89,7 @@ export type EditPlan = readonly EditStep[];
 export const CENTRE: Anchor = { x: 0.5, y: 0.5 };
 export const CIRCLE: SurfaceStep = { do: 'round', radius: { share: 0.5 } };
 
-/** The most steps of one prompt. */
+/** Most steps of one prompt. */
 export const MAX_STEPS = 24;
 export const MAX_TEXT_CHARACTERS = 300;
 

@@ -6,7 +6,7 @@ const CAN_DO =
   'black-and-white, sepia, tinted or inverted, blur, sharpen, pixelate, add a vignette, a border, rounded corners, ' +
   'opacity or "text" in quotation marks, put a further image over the first, and use one as a mask';
 
-/** Longer pieces of a prompt are not repeated. */
+/** Longer parts of a prompt are not quoted. */
 const MAX_QUOTED = 24;
 
 /** Refusal; `why` completes "The prompt cannot be carried out: …". */

@@ -65,7 +65,7 @@ function resizeToSides(sides: readonly TokenOf<'side'>[]): EditStep {
   return { do: 'resize', ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
 }
 
-/** "To half" and "half the size" are a half of it; "smaller by 30%" is 70%. */
+/** "To half" and "half the size" scale to 50%; "smaller by 30%" to 70%. */
 function scaleOf({ has, direction, strength }: Clause, amount: Amount | undefined): number {
   const shrinks = has('shrink', 'downscale', 'smaller');
   const grows = has('enlarge', 'upscale', 'magnify', 'bigger', 'larger', 'grow');

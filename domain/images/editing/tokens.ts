@@ -1,4 +1,4 @@
-/** A prompt as words, numbers, sizes, ratios, colours, quoted texts and images; read once from left to right. */
+/** Splits a prompt into words, numbers, sizes, ratios, colours, quoted texts and images, once from left to right. */
 import { type Colour, MAX_TEXT_CHARACTERS } from './plan.ts';
 import { contradiction, impossibleEdit } from './refusal.ts';
 import {
@@ -35,7 +35,7 @@ type Meaning =
   | { kind: 'ratio'; ratio: number }
   | { kind: 'colour'; colour: Colour }
   | { kind: 'quote' }
-  /** 2 is the second image of the request, 0 the only further one. */
+  /** 2 is the second image of the request; 0 is its only further image. */
   | { kind: 'image'; image: number }
   | { kind: 'place'; place: 'left' | 'right' | 'top' | 'bottom' | 'centre' }
   | { kind: 'strength'; strength: number }
@@ -43,14 +43,14 @@ type Meaning =
   /** Between two steps; loose: a comma or "and", not "then" or a full stop. */
   | { kind: 'break'; isLoose: boolean };
 
-/** `text`: the word in lower case, or what stands between the quotation marks. */
+/** `text`: the word in lower case, or the text between the quotation marks. */
 export type Token = Meaning & { text: string };
 export type Kind = Token['kind'];
 export type TokenOf<Name extends Kind> = Extract<Token, { kind: Name }>;
 
 interface Reader {
   tokens: Token[];
-  /** "To" stands right before. */
+  /** "To" comes directly before. */
   isTo: boolean;
 }
 
@@ -60,7 +60,7 @@ type Rule = readonly [pattern: RegExp, read: (reader: Reader, found: readonly st
 const RULES: readonly Rule[] = [
   [/[\s()]+/y, (reader, [spaces]) => spaces?.includes('\n') && push(reader, '.', { kind: 'break', isLoose: false })],
   [/["“„«]([^"“”»]*)["“”»]/y, readQuote],
-  // An apostrophe is followed by a letter, and the end of the text is not.
+  // An apostrophe is followed by a letter, a closing quotation mark is not.
   [/['‘`]((?:[^'’`]|['’](?=[\p{L}\p{N}]))*)['’`](?![\p{L}\p{N}])/uy, readQuote],
   [/#(?:[0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-z])/iy, (reader, [hex = '']) => push(reader, hex, hexColour(hex))],
   [
@@ -80,7 +80,7 @@ const RULES: readonly Rule[] = [
   [/-/y, () => undefined],
 ];
 
-/** Bounded: every token is read a few times. */
+/** Limited because every token is read a few times. */
 const MAX_TOKENS = 600;
 
 /** Throws FareboxError for unsupported characters. */

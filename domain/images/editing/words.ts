@@ -1,7 +1,7 @@
-/** Tables of the words that stand beside the verbs of a prompt. */
+/** Tables of the words beside the verbs of a prompt. */
 import type { Colour } from './plan.ts';
 
-/** A map of each word of the keys, which are lists of words. */
+/** Map from each word of the keys, which are lists of words. */
 export function wordMap<Value>(table: readonly (readonly [words: string, value: Value])[]): ReadonlyMap<string, Value> {
   return new Map(table.flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)));
 }
@@ -32,11 +32,11 @@ export const PHRASES: readonly (readonly [pattern: RegExp, word: string])[] = [
   [/scale[\s-]down(?!\p{L})/iuy, 'shrink'],
   [/scale[\s-]up(?!\p{L})/iuy, 'enlarge'],
   [/dark[\s-]vignette(?!\p{L})/iuy, 'vignette'],
-  // Another place than the right or the left of the picture: no verb knows the word.
+  // Not the right or the left of the picture: no verb knows this word.
   [/to the (?:right|left) of(?!\p{L})/iuy, 'beside'],
 ];
 
-/** Between two steps: whether the second may go on with the first. */
+/** Words between two steps: true if the second may continue the first. */
 export const BREAKS: ReadonlyMap<string, boolean> = wordMap([
   ['and also plus , & +', true],
   ['then afterwards finally . ; ! ? – —', false],
@@ -86,7 +86,7 @@ export const NUMBERS: ReadonlyMap<string, { value: number; unit: Unit }> = wordM
   ['triple', { value: 3, unit: 'times' }],
 ]);
 
-/** The number of an image in the request; 0 is the only further one. */
+/** Number of an image in the request; 0 is its only further image. */
 export const IMAGES: ReadonlyMap<string, number> = wordMap([
   ['second 2nd', 2],
   ['third 3rd', 3],
@@ -125,7 +125,7 @@ const COLOURS: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** `before`: the word before it, which may be a shade. */
+/** `before`: the word before the name, which may be a shade. */
 export function namedColour(name: string, before: string): { colour: Colour; isShaded: boolean } | undefined {
   const value = COLOURS.get(name);
   if (value === undefined) return undefined;
