@@ -1,4 +1,4 @@
-/** The step that charges, run twice, late, or while another run of it stands still: one charge with its job, or neither. */
+/** The charging activity when it runs twice, late, or beside a stalled run: one charge with its job, or neither. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const RICH = 10n ** 12n;
 
-/** For an order that is to be accepted before it is too late. */
+/** Time limit of an order that is accepted in time. */
 const IN_TIME_MS = 4_000;
 
 async function charges(accountId: string): Promise<number> {
@@ -34,8 +34,8 @@ async function charges(accountId: string): Promise<number> {
   return of('charge') - of('refund');
 }
 
-describe('a step whose answer was lost', () => {
-  it('stands when it is run again, also when it is too late for a new one by then', async () => {
+describe('an acceptance whose result was lost', () => {
+  it('returns the same result when it runs again, also after the time limit', async () => {
     const accountId = await world.account({ usd: RICH });
     const acceptBy = Date.now() + IN_TIME_MS;
     const order = orderOf(accountId, acceptBy);
@@ -46,7 +46,7 @@ describe('a step whose answer was lost', () => {
     expect(await charges(accountId)).toBe(1);
   });
 
-  it('stands when its model is no longer sold, or its account no longer rich', async () => {
+  it('returns the same result when its model is no longer sold or its account has no funds left', async () => {
     const first = orderOf(await world.account({ usd: RICH, diem: RICH }));
     const answer = await acceptJob(dependencies, first);
     expect(answer).toMatchObject({ ok: true, paid: expect.stringMatching(/ diem$/) });
@@ -59,8 +59,8 @@ describe('a step whose answer was lost', () => {
   });
 });
 
-describe('a step that comes too late', () => {
-  it('charges nothing and says so', async () => {
+describe('an acceptance after the time limit', () => {
+  it('charges nothing and reports that it is late', async () => {
     const accountId = await world.account({ usd: RICH });
     const late = orderOf(accountId, Date.now() - 1);
     expect(await acceptJob(dependencies, late)).toMatchObject({ ok: false, code: 'unavailable' });
@@ -68,7 +68,7 @@ describe('a step that comes too late', () => {
     expect(await findJob(world.pool, late.job)).toBeUndefined();
   });
 
-  it('is late also when it only had to wait for the account', async () => {
+  it('is refused also when only the lock on the account delayed it', async () => {
     const accountId = await world.account({ usd: RICH });
     const holder = await world.owner.connect();
     await holder.query('begin');
@@ -82,7 +82,7 @@ describe('a step that comes too late', () => {
     expect(await charges(accountId)).toBe(0);
   });
 
-  it('waits for a run that stands still with its charge made, and then stands with it', async () => {
+  it('waits for a run that stalls after its charge, and returns its acceptance', async () => {
     const accountId = await world.account({ usd: RICH });
     const acceptBy = Date.now() + IN_TIME_MS;
     const order = orderOf(accountId, acceptBy);
@@ -99,8 +99,8 @@ describe('a step that comes too late', () => {
   });
 });
 
-describe('an order that was given up or refused', () => {
-  it('is closed to a run that wakes up afterwards', async () => {
+describe('an order that was withdrawn or refused', () => {
+  it('cannot be accepted by a run that continues afterwards', async () => {
     const accountId = await world.account({ usd: RICH });
     const order = orderOf(accountId);
     await abandonJob(dependencies, order.job);
@@ -114,7 +114,7 @@ describe('an order that was given up or refused', () => {
     expect(await charges(poor.job.accountId)).toBe(0);
   });
 
-  it('is refunded when it had been charged, whichever of the two comes first', async () => {
+  it('is refunded when it was charged, whether the charge or the withdrawal comes first', async () => {
     for (let round = 0; round < 20; round += 1) {
       const accountId = await world.account({ usd: RICH });
       const order = orderOf(accountId);
@@ -127,7 +127,7 @@ describe('an order that was given up or refused', () => {
   });
 });
 
-describe('a job whose client was told by its row that it stands', () => {
+describe('a job whose client read its acceptance from the job row', () => {
   it('is not withdrawn: its terms are returned, and its charge and its source stay', async () => {
     const accountId = await world.account({ usd: RICH });
     const order = orderOf(accountId);
@@ -140,7 +140,7 @@ describe('a job whose client was told by its row that it stands', () => {
     expect(await findJob(world.pool, order.job)).toMatchObject({ state: 'accepted', refundId: null });
   });
 
-  it('is withdrawn before it is told, or told and never withdrawn', async () => {
+  it('is either withdrawn before the client reads it, or read and never withdrawn', async () => {
     const ends = new Set<string>();
     for (let round = 0; round < 40; round += 1) {
       const accountId = await world.account({ usd: RICH });
@@ -159,7 +159,7 @@ describe('a job whose client was told by its row that it stands', () => {
   });
 });
 
-/** A pool whose next transaction stands still before its commit. */
+/** Returns a pool whose next transaction stalls before its commit. */
 function stallAtCommit() {
   let resume: () => void = () => undefined;
   let reach: () => void = () => undefined;

@@ -1,11 +1,11 @@
-/** Failures as they cross the Temporal boundary: whether to try again, and nothing that is for the log. */
+/** Failures at the Temporal boundary: whether they are retried, and that internal details stay out. */
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { asActivity, retryLater } from '../../activities/asActivity.ts';
 import { ERROR_CODES, type ErrorCode, FareboxError } from '../../domain/errors.ts';
 
-/** Trying again may help: a limit, a busy provider, a part that is away, a fault that nobody knows. */
+/** Codes of retryable failures: a limit, a busy provider, a missing service, an unknown fault. */
 const TRIED_AGAIN: readonly ErrorCode[] = ['rate_limited', 'provider_busy', 'timed_out', 'unavailable', 'internal'];
 
 async function failureOf(thrown: unknown): Promise<ApplicationFailure> {
@@ -18,14 +18,14 @@ async function failureOf(thrown: unknown): Promise<ApplicationFailure> {
   return failure;
 }
 
-describe('a step that throws one of our errors', () => {
-  it.each(ERROR_CODES)('%s: is tried again only where that can help', async (code) => {
+describe('an activity that throws a FareboxError', () => {
+  it.each(ERROR_CODES)('%s: is retried only where that can help', async (code) => {
     const failure = await failureOf(new FareboxError({ code, message: 'words for the client' }));
     expect(failure).toMatchObject({ type: code, message: 'words for the client' });
     expect(failure.nonRetryable).toBe(!TRIED_AGAIN.includes(code));
   });
 
-  it('keeps what is for the log, and its cause, out of the history', async () => {
+  it('keeps the internal words and the cause of an error out of the history', async () => {
     const failure = await failureOf(
       new FareboxError({
         code: 'unavailable',
@@ -40,13 +40,13 @@ describe('a step that throws one of our errors', () => {
   });
 });
 
-describe('a step that throws anything else', () => {
+describe('an activity that throws anything else', () => {
   it.each([
     ['an error of a program', new TypeError('undefined is not a function'), 'TypeError'],
     ['an error with a secret in it', Object.assign(new Error('password=hunter2'), { name: 'PgError' }), 'PgError'],
     ['no error at all', 'hunter2', undefined],
     ['nothing', undefined, undefined],
-  ])('%s: is tried again, and tells its kind alone', async (_what, thrown, name) => {
+  ])('%s: is retried, and exposes only the name of the error', async (_what, thrown, name) => {
     const failure = await failureOf(thrown);
     expect(failure).toMatchObject({ type: 'internal', message: 'The step failed; the log says why.' });
     expect(failure.nonRetryable).toBe(false);
@@ -55,7 +55,7 @@ describe('a step that throws anything else', () => {
   });
 });
 
-describe('a step that asks for another attempt', () => {
+describe('an activity that requests a retry', () => {
   it.each([
     [undefined, undefined],
     [0, 0],
@@ -70,14 +70,14 @@ describe('a step that asks for another attempt', () => {
 });
 
 describe('a step', () => {
-  it('passes on what it comes to', async () => {
+  it('returns the result of its function', async () => {
     const environment = new MockActivityEnvironment();
     expect(await environment.run(() => asActivity(async () => ({ kind: 'stored' })))).toEqual({
       kind: 'stored',
     });
   });
 
-  it('that ends when it is cancelled is a failure of the step, not a result', async () => {
+  it('that ends when it is cancelled fails and returns no result', async () => {
     const environment = new MockActivityEnvironment();
     const step = () =>
       asActivity(

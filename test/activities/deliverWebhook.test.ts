@@ -1,4 +1,4 @@
-/** One attempt to tell a client of an event: the same words each time, sent once for each step, and recorded. */
+/** One delivery attempt of an event: the same body each time, sent once per activity, and recorded. */
 import { createHmac } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A job with a webhook, and what happened to it; the receiver answers this. */
+/** Creates a job with a webhook for these events, whose receiver answers with `reply`. */
 async function jobWith(events: readonly WebhookEvent[], reply: () => Promise<number> = async () => 200) {
   sent = [];
   answer = reply;
@@ -60,7 +60,7 @@ const attemptsOf = async (queueId: string) => {
   return { state: delivery?.state, attempts: delivery?.attempts.map(({ status, error }) => [status, error]) };
 };
 
-describe('an event that is told', () => {
+describe('a delivered event', () => {
   it('says what happened and when, and is signed by the secret of the account', async () => {
     const { accountId, queueId } = await jobWith(['job.failed']);
     const at = '2026-03-01T12:00:00.000Z';
@@ -94,7 +94,7 @@ describe('an event that is told', () => {
     expect(headers['webhook-signature']).toBe(expected.join(' '));
   });
 
-  it('has the same words and the same id in every attempt, whatever became of the job meanwhile', async () => {
+  it('has the same body and id in every attempt, whatever state the job has reached since', async () => {
     const { queueId } = await jobWith(['job.stored'], async () => 503);
     await deliver({ queueId, event: 'job.stored' });
     await setJobState(world, queueId, 'deleted');
@@ -105,7 +105,7 @@ describe('an event that is told', () => {
     expect(new Set(sent.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  it('of a stored output says that it is there, also when it is gone before anybody came to tell', async () => {
+  it('of a stored output says `stored` also when the output was deleted before the delivery', async () => {
     const { queueId } = await jobWith(['job.stored']);
     await world.finish(queueId);
     await recordEvents(world.ledger.pool, queueId, [{ event: 'stored' }, { event: 'deleted' }]);
@@ -119,11 +119,11 @@ describe('an event that is told', () => {
 
 describe('an attempt', () => {
   it.each<[string, () => Promise<number>, object, [number | null, string | null]]>([
-    ['that is taken', async () => 204, { outcome: 'delivered' }, [204, null]],
-    ['whose receiver wants no more', async () => 410, { outcome: 'gone' }, [410, 'gone']],
+    ['that the receiver accepts', async () => 204, { outcome: 'delivered' }, [204, null]],
+    ['whose receiver wants no more deliveries', async () => 410, { outcome: 'gone' }, [410, 'gone']],
     ['that is refused', async () => 500, { outcome: 'failed', error: 'refused', status: 500 }, [500, 'refused']],
     [
-      'that is led elsewhere',
+      'that is redirected',
       async () => 302,
       { outcome: 'failed', error: 'redirected', status: 302 },
       [302, 'redirected'],
@@ -149,7 +149,7 @@ describe('an attempt', () => {
     expect((await attemptsOf(queueId)).state).toBe(state);
   });
 
-  it('that was recorded is not sent again when its step is repeated', async () => {
+  it('that was recorded is not sent again when its activity is repeated', async () => {
     const { queueId } = await jobWith(['job.failed'], async () => 500);
     const first = await deliver({ queueId });
     answer = async () => 200;
@@ -165,7 +165,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('that ends by a fault of ours is no attempt: it is neither recorded nor told as one', async () => {
+  it('that fails by an internal error is not recorded', async () => {
     const { queueId } = await jobWith(['job.failed'], () => Promise.reject(new TypeError('a bug')));
     await expect(deliver({ queueId })).rejects.toThrow('a bug');
     expect((await attemptsOf(queueId)).attempts).toEqual([]);

@@ -10,8 +10,8 @@ function watched(heartbeatTimeoutMs: number | undefined) {
   return { environment, beats };
 }
 
-describe('the life sign of a step', () => {
-  it('comes several times within its timeout, whatever the step waits for', async () => {
+describe('the heartbeat of an activity', () => {
+  it('is sent several times within its timeout, whatever the activity waits for', async () => {
     const { environment, beats } = watched(200);
     await environment.run(() => withHeartbeat(() => sleep(500)));
     expect(beats.length).toBeGreaterThanOrEqual(4);
@@ -19,7 +19,7 @@ describe('the life sign of a step', () => {
     expect(Math.min(...gaps)).toBeLessThan(200);
   });
 
-  it('ends with the step, however it ends', async () => {
+  it('ends with the activity, whether that succeeds or fails', async () => {
     const { environment, beats } = watched(40);
     await environment.run(() => withHeartbeat(() => sleep(60)));
     await expect(environment.run(() => withHeartbeat(() => Promise.reject(new Error('disk full'))))).rejects.toThrow(
@@ -30,7 +30,7 @@ describe('the life sign of a step', () => {
     expect(beats.length).toBe(count);
   });
 
-  it.each([undefined, 0])('is not given where nobody waits for it (%s)', async (timeoutMs) => {
+  it.each([undefined, 0])('is not sent without a heartbeat timeout (%s)', async (timeoutMs) => {
     const { environment, beats } = watched(timeoutMs);
     expect(await environment.run(() => withHeartbeat(() => sleep(60, 'done')))).toBe('done');
     expect(beats).toEqual([]);

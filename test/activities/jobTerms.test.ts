@@ -1,4 +1,4 @@
-/** The terms of a measured order: charged by what was decoded, never by what the client or a header said. */
+/** Terms of a measured order: the charge follows the decoded length, never the claim of the client or a header. */
 import { describe, expect, it } from 'vitest';
 import { jobTerms, type MeasuredOrder, measuredOrder } from '../../activities/jobTerms.ts';
 import type { MeasuredSource, Measurement } from '../../activities/types.ts';
@@ -70,7 +70,7 @@ describe('an audio order', () => {
     ['by the generation', { generation: usd(0.1) }, AUDIO.usage, 100_000_000n, undefined],
     ['by the character', { per_thousand_characters: usd(0.2) }, AUDIO.usage, 300_000_000n, undefined],
     ['by the second', { per_second: usd(0.01) }, { characters: 1, durationSeconds: 30 }, 300_000_000n, 30],
-  ])('is priced %s, by what was ordered', (_how, pricing, usage, nano, durationSeconds) => {
+  ])('is priced %s from the ordered quantities', (_how, pricing, usage, nano, durationSeconds) => {
     const found = termsOf(music({ pricing }), { job: { ...AUDIO, usage }, source: { media: [] } });
     expect(found).toMatchObject({ ok: true, terms: { price: { usd: nano, diem: nano } } });
     expect(found).not.toHaveProperty('measured');
@@ -94,7 +94,7 @@ describe('a video order', () => {
     source: { media },
   });
 
-  it('without media is priced by what was ordered', () => {
+  it('without media is priced from the ordered quantities', () => {
     const found = termsOf(video({ price }), order({}));
     expect(found).toMatchObject({
       ok: true,
@@ -108,19 +108,19 @@ describe('a video order', () => {
     [4.2, 100_000_000n, 5],
     [4.0005, 80_000_000n, 4],
     [0.3, 20_000_000n, 1],
-  ])('from a video of %f s goes by what was decoded of it', (seconds, nano, durationSeconds) => {
+  ])('from a video of %f s is priced by the decoded length', (seconds, nano, durationSeconds) => {
     const source = medium({ seconds, width: 640, height: 480, framesPerSecond: 25 });
     const found = termsOf(video({ ...SOURCE, price }), order({ usage: { durationSeconds: 99 } }, source));
     expect(found).toMatchObject({ ok: true, durationSeconds, terms: { price: { usd: nano } } });
   });
 
-  it('is not longer for a video that only guides it', () => {
+  it('keeps its ordered length when a video only guides it', () => {
     const guided: VideoEntry = { constraints: { video_input: true }, price };
     const source = medium({ seconds: 60, width: 640, height: 480 });
     expect(termsOf(video(guided), order({}, source))).toMatchObject({ durationSeconds: 5 });
   });
 
-  it('tells what was measured, of as many media as a line has room for', () => {
+  it('describes the measured media, as many as a timeline line can hold', () => {
     const images = Array.from({ length: 20 }, (_, index) =>
       medium({ role: 'reference_image', kind: 'image', index, width: 64, height: 48 }),
     );
@@ -155,7 +155,7 @@ describe('an order and its measurements', () => {
     [VOICE, MEDIA],
     [AUDIO, recording(1)],
     [VIDEO, recording(1)],
-  ])('of two kinds are a mistake in the program (%#)', (job, source) => {
+  ])('of different kinds throw an error (%#)', (job, source) => {
     expect(() => measuredOrder({ job, source })).toThrow('measurements of another kind');
   });
 });

@@ -1,4 +1,4 @@
-/** One account's row is locked by somebody else: the jobs of other accounts are accepted and ended meanwhile. */
+/** While another session locks one account's row, the jobs of other accounts are accepted and ended. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { acceptJob } from '../../activities/acceptJob.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
@@ -7,7 +7,7 @@ import { createLedgerWorld, type LedgerWorld } from '../infra/postgres/ledgerWor
 import { acceptingDependencies, orderOf } from './measuredOrders.ts';
 import { retryWaiting } from './retryWaiting.ts';
 
-/** As the worker opens its pool. */
+/** Pool size of a worker. */
 const CONNECTIONS = 12;
 const LOCKED_JOBS = 49;
 const OTHERS = 30;
@@ -27,7 +27,7 @@ afterAll(async () => {
 const failure = { code: 'timed_out', message: 'late' } as const;
 const end = (queueId: string) => endJob(dependencies, { queueId, state: 'timed_out', failure });
 
-it('jobs of other accounts are accepted and ended while many of a locked account wait', async () => {
+it('accepts and ends jobs of other accounts while many of a locked account wait', async () => {
   const locked = await world.account({ usd: RICH });
   const orders = Array.from({ length: LOCKED_JOBS }, () => orderOf(locked, Date.now() + 600_000));
   const [first, ...later] = orders as [(typeof orders)[0], ...typeof orders];

@@ -1,4 +1,4 @@
-/** Orders of a local model with a measured source, and what accepting and ending them stands on. */
+/** Orders of a local model with a measured source, and the dependencies that accept and end them. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { createAccountTurns } from '../../activities/accountTransaction.ts';

@@ -1,4 +1,4 @@
-/** The provider's step, where a provider fails, is full, calls back or is told to stop; the database decides. */
+/** The provider activity when a provider fails, is full, calls back or is stopped, with state in the database. */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 interface Setting {
-  /** Nano USD; by default no refund of a client's is counted. */
+  /** Nano USD. The default is too high to matter. */
   refundedPerDay?: bigint;
   provider: Partial<GenerationProvider>;
   limits?: ProviderLimits;
@@ -77,7 +77,7 @@ async function newJob(accountId?: string): Promise<AudioGeneration> {
 
 const source = { media: [], measuredAt: '2026-01-01T00:00:00.000Z' };
 
-/** The step's result, or what it asks to be tried again with. */
+/** Returns the result of the activity, or the type and pause of the retry that it requests. */
 async function submit(dependencies: ActivityDependencies, job: AudioGeneration) {
   return await settled(() => generate(dependencies, { job, source }));
 }
@@ -92,8 +92,8 @@ async function settled<T>(step: () => Promise<T>): Promise<T | { waits: string; 
   }
 }
 
-describe('a job without a place', () => {
-  it('asks again as the same step, and is handed over when a place is free', async () => {
+describe('a job without a provider job slot', () => {
+  it('is retried as the same activity, and is submitted when a slot is free', async () => {
     let starts = 0;
     const start = async () => {
       starts += 1;
@@ -111,7 +111,7 @@ describe('a job without a place', () => {
     await world.finish(second.queueId);
   });
 
-  it('gives its place back when the provider itself is full, and asks again as long as that says', async () => {
+  it('gives its slot back when the provider itself is full, and waits as long as the provider says', async () => {
     const start = async (): Promise<Outcome> => ({
       status: 'busy',
       reason: 'concurrency',
@@ -125,7 +125,7 @@ describe('a job without a place', () => {
     await world.finish(first.queueId, second.queueId);
   });
 
-  it('is not asked at once, even where it says so', async () => {
+  it('is not retried at once, even where the provider allows it', async () => {
     const start = async (): Promise<Outcome> => ({ status: 'busy', reason: 'rate_limited', retryAfterMs: 0 });
     const job = await newJob();
     const answer = await submit(dependenciesOf({ provider: { start } }), job);
@@ -147,18 +147,15 @@ const ANSWERS: [string, Outcome, boolean][] = [
 ];
 
 describe('a provider that fails', () => {
-  it.each(ANSWERS)(
-    '%s, five times in a row, opens its circuit or not as the table says',
-    async (_name, outcome, opens) => {
-      const dependencies = dependenciesOf({ provider: { start: async () => outcome } });
-      for (let times = 0; times < 5; times += 1) await submit(dependencies, await newJob());
-      const restsMs = await watchCircuits(world.ledger.pool).restsMs(ENTRY);
-      expect(restsMs !== undefined).toBe(opens);
-      expect(lines.filter(({ words }) => words === 'provider circuit opened')).toHaveLength(opens ? 1 : 0);
-    },
-  );
+  it.each(ANSWERS)('%s, five times in a row, opens its circuit as the table says', async (_name, outcome, opens) => {
+    const dependencies = dependenciesOf({ provider: { start: async () => outcome } });
+    for (let times = 0; times < 5; times += 1) await submit(dependencies, await newJob());
+    const restsMs = await watchCircuits(world.ledger.pool).restsMs(ENTRY);
+    expect(restsMs !== undefined).toBe(opens);
+    expect(lines.filter(({ words }) => words === 'provider circuit opened')).toHaveLength(opens ? 1 : 0);
+  });
 
-  it('gets no further order until one that tries it is answered, which is told in the log', async () => {
+  it('gets no further order until a trial order is answered, and the log shows the recovery', async () => {
     let starts = 0;
     let answer: Outcome = { status: 'unknown', detail: 'connection refused' };
     const start = async () => {
@@ -180,7 +177,7 @@ describe('a provider that fails', () => {
     });
   });
 
-  it('is asked about running jobs all the same, and an answer closes the circuit', async () => {
+  it('is still polled for running jobs, and an answer closes the circuit', async () => {
     const dependencies = dependenciesOf({
       provider: {
         start: async () => ({ status: 'unknown', detail: 'silence' }),
@@ -195,14 +192,14 @@ describe('a provider that fails', () => {
   });
 });
 
-describe('an order at a provider that calls back', () => {
+describe('an order to a provider that calls back', () => {
   const seen: CallContext[] = [];
   const start = async (_request: unknown, context: CallContext) => {
     seen.push(context);
     return RUNNING;
   };
 
-  it('says where, when the adapter can tell a genuine call', async () => {
+  it('has the callback URL only when the adapter can verify a call', async () => {
     const callbackUrl = 'https://api.example.com/api/v1/provider-callbacks/x';
     const isGenuine = async () => true;
     await submit(dependenciesOf({ provider: { start, isGenuine }, callbackUrl }), await newJob());
@@ -229,7 +226,7 @@ describe('a job that ends while its provider works', () => {
   }
 
   it.each(['cancelled', 'timed_out'] as const)(
-    'is told to its provider when it is %s, once, after the refund',
+    'is cancelled at its provider once, after the refund, when it is %s',
     async (state) => {
       const stopped: unknown[] = [];
       let refunded: string | null | undefined;
@@ -248,7 +245,7 @@ describe('a job that ends while its provider works', () => {
     },
   );
 
-  it('is refunded at once when the provider does not answer, or fails', async () => {
+  it('is refunded at once when the provider does not answer the cancellation, or fails', async () => {
     for (const cancel of [() => new Promise<boolean>(() => undefined), () => Promise.reject(new Error('no'))]) {
       const dependencies = dependenciesOf({ provider: { cancel } });
       const job = await runningJob(dependencies);
@@ -258,7 +255,7 @@ describe('a job that ends while its provider works', () => {
     await until('the failure is in the log', () => lines.some(({ level }) => level === 'warn'));
   });
 
-  it('is not told where the provider said itself that it is over, or never gave a handle', async () => {
+  it('is not cancelled at a provider that reported its end itself, or never gave a handle', async () => {
     let stopped = 0;
     const cancel = async () => {
       stopped += 1;
@@ -281,7 +278,7 @@ describe('a job that ends while its provider works', () => {
     return rows.map(({ usd }) => String(usd));
   };
 
-  it('goes on when its client cancels beyond the budget of the day and its provider does not stop', async () => {
+  it('continues when its client cancels beyond the refund budget and its provider does not stop', async () => {
     const never = dependenciesOf({ provider: { cancel: async () => false }, refundedPerDay: 0n });
     const job = await runningJob(never);
     const answer = await endJob(never, { queueId: job.queueId, ...cancelled });
@@ -292,13 +289,13 @@ describe('a job that ends while its provider works', () => {
     });
     expect((await world.ledger.balance(job.accountId)).usd).toBe(900n);
     expect(await refundedToday(job.accountId)).toEqual([]);
-    // Neither its deadline nor its provider's failure is the client's doing.
+    // Its deadline and a failure of its provider do not count as cancelled by the client.
     const ended = await endJob(never, { queueId: job.queueId, ...ending('timed_out') });
     expect(ended).toMatchObject({ state: 'timed_out', refundId: job.queueId });
     expect((await world.ledger.balance(job.accountId)).usd).toBe(1_000n);
   });
 
-  it('is cancelled beyond the budget where its provider really stops, was not asked, or is paid nothing', async () => {
+  it('is cancelled beyond the budget when its provider stops, was not asked, or is paid nothing', async () => {
     const settings: Setting[] = [
       { provider: { cancel: async () => true } },
       { provider: { start: async () => ({ status: 'busy', reason: 'concurrency' }) } },
@@ -314,7 +311,7 @@ describe('a job that ends while its provider works', () => {
     }
   });
 
-  it('takes no more than the budget, however many are cancelled at once', async () => {
+  it('takes no more than the budget when many are cancelled at once', async () => {
     const dependencies = dependenciesOf({ provider: {}, refundedPerDay: 3n });
     const accountId = await world.ledger.account({ usd: 1_000n });
     const jobs: string[] = [];
@@ -331,7 +328,7 @@ describe('a job that ends while its provider works', () => {
     expect(await refundedToday(accountId)).toEqual(['3']);
   });
 
-  it('has its refund counted no more when the provider says afterwards that it stopped', async () => {
+  it('gives its part of the budget back when the provider reports afterwards that it stopped', async () => {
     const dependencies = dependenciesOf({ provider: { cancel: async () => true }, refundedPerDay: 1n });
     for (let round = 0; round < 3; round += 1) {
       const job = await runningJob(dependencies);
@@ -343,7 +340,7 @@ describe('a job that ends while its provider works', () => {
     }
   });
 
-  it('gives the budget back to the day that it was taken from, also where its provider stops after midnight', async () => {
+  it('gives the budget back to the day of the refund, also when its provider stops after midnight', async () => {
     await world.ledger.setClock('2027-03-01T23:59:59Z');
     const midnight = async () => {
       await world.ledger.setClock('2027-03-02T00:00:01Z');

@@ -1,4 +1,4 @@
-/** The nets below the workflows: they reach every row, whatever stands before it, and need no workflow to agree. */
+/** Upkeep duties behind the workflows: they reach every row, also behind failing rows, and without a workflow. */
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -12,9 +12,9 @@ import type { UpkeepDuty } from '../../workflows/contract.ts';
 import { type FlowWorld, openFlowWorld } from '../infra/postgres/flowWorld.ts';
 import { both, SNAPSHOT } from '../infra/postgres/ledgerWorld.ts';
 
-/** More than one page of a duty. */
+/** More rows than one page of a duty. */
 const CROWD = 501;
-/** The one payment that no workflow looks after. */
+/** The only payment without an open workflow. */
 const LOST = topUpId(CROWD);
 
 let world: FlowWorld;
@@ -30,7 +30,7 @@ beforeEach(() => {
   started = [];
 });
 
-/** Every workflow is open; `isStuck` says whose media cannot be removed, and whose events cannot be told. */
+/** Every workflow but that of `LOST` is open. For keys with `isStuck`, media removal and webhook start fail. */
 function perform(duty: UpkeepDuty, isStuck: (key: string) => boolean = () => false) {
   const tell = (level: string) => (fields: Record<string, unknown>, words: string) =>
     lines.push({ level, words, fields });
@@ -69,7 +69,7 @@ it('a job past its deadline is refunded behind more than a page of jobs that can
   await grant(world.ledger.pool, {
     ...{ operationId: randomUUID(), accountId, currency: 'usd', amount: 1_000n, notes: 'test' },
   });
-  // Without a charge there is nothing to refund: ending them fails each time.
+  // Jobs without a charge cannot be refunded, so ending them fails each time.
   const broken = await world.jobs(accountId, CROWD);
   const [owed = ''] = await world.jobs(accountId, 1);
   await charge(world.ledger.pool, {
@@ -91,12 +91,12 @@ it('a job past its deadline is refunded behind more than a page of jobs that can
   await query('delete from jobs where queue_id = any ($1)', [broken]);
 });
 
-it('media past their retention are removed behind more than a page of media that cannot be', async () => {
+it('removes media past their retention behind more than a page of media that cannot be removed', async () => {
   const accountId = await world.account();
   const stuck = await world.jobs(accountId, CROWD);
   const [last = ''] = await world.jobs(accountId, 1);
   await world.finish(...stuck, last);
-  // Media that a client has done with, without a workflow, have no time that could order them.
+  // Media of completed jobs without a workflow share one time, so no order among them is defined.
   await query(`update jobs set media_expires_at = '-infinity' where queue_id = any ($1)`, [stuck]);
   await query(`update jobs set media_expires_at = now() - interval '1 hour' where queue_id = $1`, [last]);
   const isStuck = (key: string) => stuck.some((id) => key.includes(id));
@@ -105,7 +105,7 @@ it('media past their retention are removed behind more than a page of media that
   await query('delete from jobs where queue_id = any ($1)', [stuck]);
 });
 
-it('a payment whose workflow is lost is taken up again behind more than a page of those that have one', async () => {
+it('resumes a payment whose workflow is lost behind more than a page of payments with a workflow', async () => {
   const accountId = await world.account();
   await query(
     `insert into top_ups (id, network, asset, payer_family, payer, nonce, account_id, terms, amount, decimals, payment,
@@ -119,7 +119,7 @@ it('a payment whose workflow is lost is taken up again behind more than a page o
   expect(started).toEqual([LOST]);
 });
 
-it('an event is told behind more than a page of events that cannot be', async () => {
+it('delivers an event behind more than a page of events that cannot be delivered', async () => {
   const accountId = await world.account();
   const stuck = await world.jobs(accountId, CROWD);
   const [last = ''] = await world.jobs(accountId, 1);
@@ -144,13 +144,13 @@ it('an event is told behind more than a page of events that cannot be', async ()
   expect(new Set(failed)).toEqual(new Set(stuck));
 }, 120_000);
 
-it('partitions that are missing are made, and a second run finds them', async () => {
+it('makes missing partitions once', async () => {
   await query(`drop table audit_events_${monthAhead(3)}`, []);
   expect(await perform('preparePartitions')).toEqual({ done: 1 });
   expect(await perform('preparePartitions')).toEqual({ done: 0 });
 });
 
-/** As partitions are named. */
+/** Returns the suffix of a partition's name, such as `2026_01`. */
 function monthAhead(months: number): string {
   const now = new Date();
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months));
@@ -166,12 +166,12 @@ it('a purge goes on until nothing is left, however much there is', async () => {
   expect(await perform('purgeIdempotencyKeys')).toEqual({ done: 100_501 });
 });
 
-it('what is remembered for a day is forgotten page by page in turns, so that one kind without end hides no other', async () => {
+it('purges its tables page by page in turns, so that an endless one does not block the others', async () => {
   const tables: string[] = [];
   const query = async (text: string, values: number[]) => {
     const table = /from (\w+)/.exec(text)?.[1] ?? '';
     tables.push(table);
-    // Keys keep coming: the duty meets its own end before theirs.
+    // New keys never end here, so the duty reaches its own time limit first.
     if (tables.filter((each) => each === 'idempotency_keys').length > 3) throw new Error('out of time');
     return { rowCount: table === 'idempotency_keys' ? values.at(-1) : 0 };
   };

@@ -5,8 +5,8 @@ import { releaseWhenCancelled } from '../../activities/asActivity.ts';
 const GRACE_MS = 50;
 const never = () => new Promise<never>(() => undefined);
 
-describe('a step that was cancelled', () => {
-  it('is let go when it does not end, also when it was cancelled before it began', async () => {
+describe('an activity that was cancelled', () => {
+  it('is abandoned when it does not end, also when it was cancelled before it began', async () => {
     const stop = new AbortController();
     const running = releaseWhenCancelled(never, stop.signal, GRACE_MS);
     setTimeout(() => stop.abort(), 20);
@@ -16,7 +16,7 @@ describe('a step that was cancelled', () => {
     });
   });
 
-  it('has its grace, and the last word within it', async () => {
+  it('returns its own result or error within the grace period', async () => {
     const stop = new AbortController();
     stop.abort();
     const tidies = () => sleep(10, 'tidied');
@@ -25,7 +25,7 @@ describe('a step that was cancelled', () => {
     await expect(releaseWhenCancelled(fails, stop.signal, GRACE_MS)).rejects.toThrow('disk full');
   });
 
-  it('leaves one alone that nobody cancelled', async () => {
+  it('does not limit an activity that nobody cancelled', async () => {
     const calm = new AbortController().signal;
     expect(await releaseWhenCancelled(() => sleep(GRACE_MS * 3, 'done'), calm, GRACE_MS)).toBe('done');
   });

@@ -5,7 +5,7 @@ export function isToldToWait(error: unknown): boolean {
   return error instanceof ApplicationFailure && error.category === 'BENIGN' && error.nonRetryable !== true;
 }
 
-/** Tries a step again for as long as it asks for that, as Temporal does. */
+/** Retries an activity as long as it requests that, like Temporal. */
 export async function retryWaiting<T>(step: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** Steps of jobs that fetch and decode: one account takes neither all steps nor all bytes of a worker process. */
+/** Activities that fetch and decode: one account gets neither all slots nor all bytes of a worker process. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { runInShare } from '../../activities/runInShare.ts';
@@ -35,7 +35,7 @@ function openWorker(override: LimitOverride = {}) {
 const outcomeOf = (step: Promise<string>) =>
   step.catch((error: unknown) => (isToldToWait(error) ? 'tried again' : error));
 
-it('one account works at half of the steps, waits with as many, and leaves the worker with the rest', async () => {
+it('one account runs half of the activities, queues as many, and leaves the rest to others', async () => {
   const { start, working, end } = openWorker();
   const started = [start('a'), start('a'), start('a'), start('a')];
   expect(await outcomeOf(start('a'))).toBe('tried again');
@@ -45,7 +45,7 @@ it('one account works at half of the steps, waits with as many, and leaves the w
   expect(await Promise.all([...started, ...others])).toEqual(['a', 'a', 'a', 'a', 'b', 'b']);
 });
 
-it('an override gives an account more steps', async () => {
+it('an override gives an account more slots', async () => {
   const { start, working, end } = openWorker({ slots: STEPS });
   const started = Array.from({ length: STEPS }, () => start('a'));
   await expect.poll(() => working).toHaveLength(STEPS);
@@ -53,7 +53,7 @@ it('an override gives an account more steps', async () => {
   await Promise.all(started);
 });
 
-it('a job whose bytes are too many beside those of others is tried again, and one alone is not', async () => {
+it('a job whose bytes exceed the share beside others is retried, and a single one is not', async () => {
   const { start, working, end } = openWorker({ fetchedBytes: 1_000 });
   const large = start('a', 5_000);
   await expect.poll(() => working).toEqual(['a']);

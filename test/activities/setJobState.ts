@@ -5,7 +5,7 @@ const RUNNING: readonly JobState[] = ['accepted', 'submitted'];
 const WITH_OUTPUT: readonly JobState[] = ['stored', 'deleted', 'expired'];
 const REFUNDED: readonly JobState[] = ['failed', 'timed_out', 'cancelled'];
 
-/** Puts a job into a state, with what its row must have in it. */
+/** Sets the state of a job with the columns that this state requires. */
 export async function setJobState({ ledger }: FlowWorld, queueId: string, state: JobState): Promise<void> {
   const outputKey = WITH_OUTPUT.includes(state) ? 'key' : null;
   const refundId = REFUNDED.includes(state) ? 'refund' : null;

@@ -34,7 +34,7 @@ function world(cancel?: Cancel, folderFault?: Error) {
 }
 
 describe('a generation that nobody waits for', () => {
-  it.each([true, false])('is stopped by its handle, and what the provider says counts: %s', async (isStopped) => {
+  it.each([true, false])('is stopped by its handle, and returns the answer of the provider: %s', async (isStopped) => {
     const calls: [unknown, CallContext][] = [];
     const { stop, folders, lines } = world(async (operation, context) => {
       calls.push([operation, context]);
@@ -53,7 +53,7 @@ describe('a generation that nobody waits for', () => {
     ['without a handle', { operation: null }, async () => true],
     ['of a provider that is gone', { provider: 'another' }, async () => true],
     ['of a provider that cannot stop', {}, undefined],
-  ])('%s runs on, and nobody is asked', async (_what, more, cancel) => {
+  ])('%s runs on without a cancel request', async (_what, more, cancel) => {
     const { stop, lines } = world(cancel);
     expect(await stop(more)).toBe(false);
     expect(lines).toEqual([]);
@@ -74,7 +74,7 @@ describe('a generation that nobody waits for', () => {
     expect(lines).toEqual(['a provider was not told to stop']);
   });
 
-  it('counts as not stopped where there is no folder to work in', async () => {
+  it('counts as not stopped where no work folder can be made', async () => {
     const { stop, lines } = world(async () => true, new Error('disk full'));
     expect(await stop()).toBe(false);
     expect(lines).toEqual(['a provider was not told to stop']);

@@ -1,4 +1,4 @@
-/** An output of a provider: believed in nothing, kept where its job still waits for it, removed where it does not. */
+/** A provider's output: measured here, kept while its job still waits for it, and removed otherwise. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,8 +90,8 @@ function store(
   return new MockActivityEnvironment({ attempt }).run(() => storeOutput(dependencies, job, { output, place }));
 }
 
-describe('an output that is what it should be', () => {
-  it('is stored under a name of its own, with what was found in it', async () => {
+describe('a valid output', () => {
+  it('is stored under its own name with its measured type, size and digest', async () => {
     const job = await newJob();
     const stored = storage();
     expect(await store(job, WAV, { stored, providerReference: 'vendor-7' })).toEqual({ kind: 'stored' });
@@ -108,7 +108,7 @@ describe('an output that is what it should be', () => {
     );
   });
 
-  it('of a second attempt leaves nothing of the first, and what was handed in goes', async () => {
+  it('of a second attempt removes the output of the first and the sealed order', async () => {
     const job = await newJob();
     const stored = storage(['earlier']);
     await store(job, WAV, { stored, attempt: 2 });
@@ -137,13 +137,13 @@ describe('an output that is what it should be', () => {
   });
 });
 
-describe('an output that is not', () => {
+describe('an invalid output', () => {
   it.each([
     ['empty', Buffer.alloc(0)],
     ['text', Buffer.from('<html>Service unavailable</html>')],
     ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
     ['cut off', WAV.subarray(0, 40)],
-  ])('being %s, fails the job and is stored nowhere', async (_what, bytes) => {
+  ])('that is %s fails the job and is not stored', async (_what, bytes) => {
     const job = await newJob();
     const stored = storage();
     expect(await store(job, bytes, { stored })).toEqual({
@@ -157,16 +157,16 @@ describe('an output that is not', () => {
     expect(await readJob(world.ledger.pool, job.queueId)).toMatchObject({ state: 'accepted' });
   });
 
-  it('being sound where a video was ordered, is called what it should have been', async () => {
+  it('that is sound for a video order is reported as an unusable video', async () => {
     const { usage: _, ...ordered } = await newJob();
     const job: VideoGeneration = { ...ordered, kind: 'video', mediaCount: 0, usage: {} };
     expect(await store(job, WAV)).toMatchObject({ message: 'The provider did not deliver a usable video.' });
   });
 });
 
-describe('an output that comes too late', () => {
+describe('a late output', () => {
   it.each(['failed', 'timed_out', 'cancelled', 'deleted', 'expired'] as const)(
-    'for a job that is %s belongs to nobody',
+    'for a job that is %s is removed',
     async (state) => {
       const job = await newJob();
       await setJobState(world, job.queueId, state);
@@ -177,7 +177,7 @@ describe('an output that comes too late', () => {
     },
   );
 
-  it('for a job whose other output is stored already leaves that one alone', async () => {
+  it('for a job whose other output is stored already is removed and leaves that one alone', async () => {
     const job = await newJob();
     await world.finish(job.queueId);
     const stored = storage();

@@ -1,4 +1,4 @@
-/** Which objects of storage a sweep removes: those that no job needs any more, and none that one may still need. */
+/** A sweep removes the objects that no job needs any more, and none that a job may still need. */
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A storage of these objects, in pages of two; by the store's clock it is `NOW`. */
+/** Storage with these objects in pages of two. The store's clock is at `NOW`. */
 function storing(objects: StoredObject[], events: string[] = []) {
   const list = async (prefix: string, from = '0') => {
     const below = objects.filter(({ key }) => key.startsWith(prefix));
@@ -54,7 +54,7 @@ async function jobIn(state: JobState): Promise<string> {
   return queueId;
 }
 
-it.each(JOB_STATES)('of a job that is %s, what it handed in and what was made go or stay', async (state) => {
+it.each(JOB_STATES)('removes exactly the unneeded inputs and outputs of a job that is %s', async (state) => {
   const queueId = await jobIn(state);
   const incoming = [sourceKey(queueId), mediaKey(queueId, 0), sealedOrderKey(queueId)];
   const made = outputKey(queueId, 'attempt');
@@ -65,7 +65,7 @@ it.each(JOB_STATES)('of a job that is %s, what it handed in and what was made go
   expect(removed.sort()).toEqual(expected.sort());
 });
 
-it('an object without a job goes when it is older than the grace, by the clock of the store', async () => {
+it('removes an object without a job after the grace period, by the clock of the store', async () => {
   const keys = [0, HOUR_MS - 1, HOUR_MS + 1].map((ageMs) => object(sourceKey(randomUUID()), ageMs));
   const usual = storing(keys);
   expect(await sweep(usual.storage)).toEqual({ done: 1 });
@@ -74,20 +74,20 @@ it('an object without a job goes when it is older than the grace, by the clock o
   expect(await sweep(short.storage, 1)).toEqual({ done: 2 });
 });
 
-it('an object whose name is none of ours goes, too: nobody would ever ask for it', async () => {
+it('removes an object with an unknown name, which no job could use', async () => {
   const { storage, removed } = storing([object('incoming/readme.txt'), object('output/x/y')]);
   expect(await sweep(storage)).toEqual({ done: 2 });
   expect(removed).toEqual(['incoming/readme.txt', 'output/x/y']);
 });
 
-it('every page is looked at, and other folders are not', async () => {
+it('looks at every page and leaves other folders alone', async () => {
   const orphans = Array.from({ length: 5 }, () => object(sourceKey(randomUUID())));
   const { storage, removed } = storing([...orphans, object('characters/photo.png')]);
   expect(await sweep(storage)).toEqual({ done: 5 });
   expect(removed.sort()).toEqual(orphans.map(({ key }) => key).sort());
 });
 
-it('an output is gone before the job says so, and a second removal says nothing new', async () => {
+it('removes an output before the job says so, and reports the removal once', async () => {
   const queueId = await jobIn('stored');
   const events: string[] = [];
   const made = [outputKey(queueId, 'one'), outputKey(queueId, 'two')];
@@ -104,7 +104,7 @@ it('an output is gone before the job says so, and a second removal says nothing 
   expect(timeline.filter(({ event }) => event === 'deleted')).toHaveLength(1);
 });
 
-it('a job that ended otherwise is not said to be deleted', async () => {
+it('does not mark a failed job as deleted', async () => {
   const queueId = await jobIn('failed');
   const { storage } = storing([]);
   await removeMedia({ pool: world.ledger.pool, storage } as unknown as ActivityDependencies, {
@@ -114,7 +114,7 @@ it('a job that ended otherwise is not said to be deleted', async () => {
   expect(await readJob(world.ledger.pool, queueId)).toMatchObject({ state: 'failed' });
 });
 
-it('of the outputs of several attempts all go but the one that counts', async () => {
+it('removes the outputs of all attempts but the stored one', async () => {
   const keys = ['one', 'two'].map((attempt) => outputKey('queue', attempt));
   const { storage, removed } = storing(keys.map((key) => object(key)));
   await removeOutputs({ storage } as unknown as ActivityDependencies, 'queue', keys[0]);

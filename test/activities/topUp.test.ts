@@ -1,4 +1,4 @@
-/** The steps of a top-up, each repeated: a payment is handed in once for each settlement, and credited once. */
+/** Activities of a top-up, each repeated: a payment is submitted once per settlement, and credited once. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -61,7 +61,7 @@ const conclude = (paymentId: string, verdict: TopUpVerdict) =>
   run(() => concludeTopUp(dependencies, { paymentId, verdict }));
 const creditOf = async (paymentId: string) => (await readTopUp(world.pool, paymentId)).creditedNano;
 
-/** Written down, and handed in with this outcome. */
+/** Returns a payment that was recorded and submitted with this outcome. */
 async function handedIn(outcome: SettleOutcome = SENT): Promise<{ payment: SignedPayment; paymentId: string }> {
   const payment = somePayment();
   const { paymentId } = inputOf(payment);
@@ -71,8 +71,8 @@ async function handedIn(outcome: SettleOutcome = SENT): Promise<{ payment: Signe
   return { payment, paymentId };
 }
 
-describe('a payment that is written down', () => {
-  it('is written down once, however often it is presented', async () => {
+describe('a recorded payment', () => {
+  it('is recorded once, however often it is presented', async () => {
     const payment = somePayment();
     const first = await record(payment);
     expect(first).toEqual({ state: 'recorded', settlements: 0 });
@@ -80,7 +80,7 @@ describe('a payment that is written down', () => {
     expect(network.calls.settle).toBe(0);
   });
 
-  it('and had failed, is taken up again only where the chain has it after all', async () => {
+  it('that failed is resumed only when the chain has it after all', async () => {
     const payment = somePayment();
     await record(payment);
     await conclude(paymentIdOf(payment), { found: 'gone' });
@@ -91,7 +91,7 @@ describe('a payment that is written down', () => {
   });
 });
 
-describe('a payment that is handed in', () => {
+describe('a submitted payment', () => {
   it.each<[string, SettleOutcome, PaymentLookup, string]>([
     ['is sent', SENT, ABSENT, 'sent'],
     ['is of unknown fate', UNKNOWN, ABSENT, 'unknown'],
@@ -106,7 +106,7 @@ describe('a payment that is handed in', () => {
     expect(network.calls.settle).toBe(1);
   });
 
-  it('is not handed in again when the step is repeated', async () => {
+  it('is not submitted again when the activity is repeated', async () => {
     for (const outcome of [SENT, UNKNOWN, REFUSED]) {
       const { paymentId } = await handedIn(outcome);
       const before = await readTopUp(world.pool, paymentId);
@@ -115,7 +115,7 @@ describe('a payment that is handed in', () => {
     }
   });
 
-  it('by one of two attempts at the same moment is handed in by one of them', async () => {
+  it('is submitted by one of two simultaneous attempts', async () => {
     const payment = somePayment();
     const { paymentId } = inputOf(payment);
     await record(payment);
@@ -125,7 +125,7 @@ describe('a payment that is handed in', () => {
     expect(await readTopUp(world.pool, paymentId)).toMatchObject({ settlements: 1 });
   });
 
-  it('by a step that died meanwhile is of unknown fate, and is not handed in for that', async () => {
+  it('has an unknown outcome after its activity died, and is not submitted again for that', async () => {
     const payment = somePayment();
     const { paymentId } = inputOf(payment);
     await record(payment);
@@ -175,7 +175,7 @@ describe('a look at the chain', () => {
     });
   });
 
-  it('that finds it gone is believed only when it is found so again after a while', async () => {
+  it('reports the payment as gone only when a second check after a while agrees', async () => {
     const { paymentId } = await handedIn();
     network.play({ findFirst: GONE });
     const watch = (attempt: number) => run(() => watchTopUp(dependencies, { paymentId }), attempt);
@@ -188,7 +188,7 @@ describe('a look at the chain', () => {
     expect(await watch(5)).toEqual({ found: 'gone' });
   });
 
-  it('at a refused payment waits longer each time, and gives a verdict where there is one', async () => {
+  it('of a refused payment waits longer each time, and returns a verdict where there is one', async () => {
     const { paymentId } = await handedIn(REFUSED);
     const examine = (looks: number) => run(() => examineTopUp(dependencies, { paymentId, looks }));
     network.play({ findFirst: ABSENT });
@@ -200,7 +200,7 @@ describe('a look at the chain', () => {
 });
 
 describe('the end of a top-up', () => {
-  it('credits what the chain says was paid, once', async () => {
+  it('credits once the amount that the chain says was paid', async () => {
     const { payment, paymentId } = await handedIn();
     const verdict: TopUpVerdict = { found: 'final', units: '5000000', transaction: TRANSACTION };
     const first = await conclude(paymentId, verdict);
@@ -232,13 +232,13 @@ describe('the end of a top-up', () => {
     expect(await creditOf(paymentId)).toBeUndefined();
   });
 
-  it('is not reached by one that was dropped: it is handed in once more, and for the last time at some point', async () => {
+  it('does not come for a dropped payment, which is submitted once more', async () => {
     const { paymentId } = await handedIn();
     const dropped: TopUpVerdict = { found: 'dropped', settlement: 1 };
     expect(await conclude(paymentId, dropped)).toMatchObject({ state: 'recorded', settlements: 1 });
     network.play({ find: ABSENT });
     expect(await settle(paymentId, 2)).toMatchObject({ state: 'sent', settlements: 2 });
-    // An earlier look may come late: what was handed in since is not taken back.
+    // The result of an earlier check may arrive late. It does not undo a later submission.
     expect(await conclude(paymentId, dropped)).toMatchObject({ state: 'sent', settlements: 2 });
   });
 });

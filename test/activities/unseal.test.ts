@@ -1,4 +1,4 @@
-/** The sealed order that a step works with, the files of its media, and its own folder. */
+/** The sealed order of an activity, the files of its media, and its work folder. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const QUEUE_ID = '00000000-0000-4000-8000-000000000001';
 const folder = mkdtempSync(path.join(tmpdir(), 'unseal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A storage of these objects, which notes what each file was asked to be. */
+/** Storage with these objects, which records the digest that each file must have. */
 function storing(objects: Record<string, string>, asked: (string | undefined)[] = []) {
   return {
     get: async (key: string) => (key in objects ? Readable.from([objects[key]]) : undefined),
@@ -36,8 +36,8 @@ function storing(objects: Record<string, string>, asked: (string | undefined)[] 
 const given = (more: object) => ({ models: new Map(), ...more }) as unknown as ActivityDependencies;
 const place: WorkFolder = { folder, signal: new AbortController().signal, heartbeat: () => undefined };
 
-describe('what comes together with its order', () => {
-  it.each([1, 4])('is taken as soon as it is there, here at look %i', async (there) => {
+describe('an object that is stored together with its order', () => {
+  it.each([1, 4])('is returned by the first look that finds it, here look %i', async (there) => {
     let looks = 0;
     const look = async () => {
       looks += 1;
@@ -47,14 +47,11 @@ describe('what comes together with its order', () => {
     expect(looks).toBe(there);
   });
 
-  it.each([undefined, null, false, 0, ''])(
-    'is tried again by the step where it does not come (%j)',
-    async (nothing) => {
-      await expect(waitUntilStored(async () => nothing)).rejects.toMatchObject({ code: 'unavailable' });
-    },
-  );
+  it.each([undefined, null, false, 0, ''])('makes the activity retry when it does not come (%j)', async (nothing) => {
+    await expect(waitUntilStored(async () => nothing)).rejects.toMatchObject({ code: 'unavailable' });
+  });
 
-  it('is not asked again where the storage itself fails', async () => {
+  it('is not requested again when the storage itself fails', async () => {
     let looks = 0;
     const look = async () => {
       looks += 1;
@@ -68,12 +65,12 @@ describe('what comes together with its order', () => {
 describe('a sealed order', () => {
   const order: SealedOrder = { order: { kind: 'audio', prompt: 'rain' }, media: [] };
 
-  it('is read from where it was written', async () => {
+  it('is read from its object', async () => {
     const storage = storing({ [sealedOrderKey(QUEUE_ID)]: sealOrder(order) });
     expect(await unseal(given({ storage }), QUEUE_ID)).toEqual(order);
   });
 
-  it('that is damaged is no order', async () => {
+  it('that is damaged is refused', async () => {
     const storage = storing({ [sealedOrderKey(QUEUE_ID)]: '{"media":[]}' });
     await expect(unseal(given({ storage }), QUEUE_ID)).rejects.toThrow('damaged');
   });
@@ -92,8 +89,8 @@ const ANY = {
   timing: { acceptMs: 1, deadlineMs: 1, retentionMs: 1, pollFirstMs: 1, pollLongestMs: 1, heartbeatMs: 1 },
 } as const;
 
-describe('the request of a provider', () => {
-  it('of a voice change has the very bytes that were measured, and what was measured of them', async () => {
+describe('the request to a provider', () => {
+  it('of a voice change has the measured bytes and their measurements', async () => {
     const asked: string[] = [];
     const storage = storing({ [sourceKey(QUEUE_ID)]: 'sound' }, asked);
     const job: VoiceChange = {
@@ -122,7 +119,7 @@ describe('the request of a provider', () => {
     expect(await requestOf(given({ storage }), { job: seedless, source }, place)).not.toHaveProperty('seed');
   });
 
-  it('of an audio order is the order as it was sealed, under the name of the provider', async () => {
+  it('of an audio order is the sealed order with the model name of the provider', async () => {
     const sealed: SealedOrder = { order: { kind: 'audio', prompt: 'rain', durationSeconds: 30 }, media: [] };
     const storage = storing({ [sealedOrderKey(QUEUE_ID)]: sealOrder(sealed) });
     const job: AudioGeneration = { ...ANY, kind: 'audio', modelId: 'tune', usage: { characters: 4 } };
@@ -133,7 +130,7 @@ describe('the request of a provider', () => {
     });
   });
 
-  it('of a video order has its media in their order, each as it was measured', async () => {
+  it('of a video order has its media in order, each as it was measured', async () => {
     const media: MeasuredMedium[] = ['first', 'second'].map((name, index) => ({
       ...{
         role: 'reference_image',
@@ -166,7 +163,7 @@ describe('the request of a provider', () => {
     expect(JSON.stringify(request)).not.toContain('example.com');
   });
 
-  it('is tried again where a medium is not in storage', async () => {
+  it('is retried when a medium is not in storage', async () => {
     const sealed: SealedOrder = { order: { kind: 'video' }, media: [] };
     const storage = storing({ [sealedOrderKey(QUEUE_ID)]: sealOrder(sealed) });
     const job: VideoGeneration = { ...ANY, kind: 'video', modelId: 'film', mediaCount: 1, usage: {} };
@@ -183,7 +180,7 @@ describe('the request of a provider', () => {
   });
 });
 
-describe('the folder of a step', () => {
+describe('the folder of an activity', () => {
   const workplace = () => {
     const removed: string[] = [];
     const folders = {
@@ -196,7 +193,7 @@ describe('the folder of a step', () => {
   it.each([
     ['it came to', async () => 'done'],
     ['it failed with', () => Promise.reject(new Error('done'))],
-  ])('is gone after it, whatever %s', async (_what, step) => {
+  ])('is removed after it, whatever %s', async (_what, step) => {
     const { removed, dependencies } = workplace();
     let seen: string | undefined;
     const run = () =>
@@ -209,7 +206,7 @@ describe('the folder of a step', () => {
     expect([seen, ...removed]).toEqual(['/private', '/private']);
   });
 
-  it('comes with its heartbeat and its cancellation', async () => {
+  it('comes with the heartbeat and the cancellation of its activity', async () => {
     const environment = new MockActivityEnvironment();
     let beats = 0;
     environment.on('heartbeat', () => {

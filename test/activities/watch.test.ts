@@ -1,4 +1,4 @@
-/** Metrics of the attempts of a step: how each ended, and nothing for attempts that only wait. */
+/** Metrics of activity attempts: the outcome of each, and none for attempts that only wait. */
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ async function waits(queue: string): Promise<number> {
   return own?.value ?? 0;
 }
 
-/** Runs a step as the worker does, between the interceptors; answers its outcome. */
+/** Runs an activity between the interceptors, as the worker does. Returns its result or error. */
 async function watched(info: Info, step: (environment: MockActivityEnvironment) => Promise<unknown>) {
   const environment = new MockActivityEnvironment(info);
   return await environment.run(async () => {
@@ -32,7 +32,7 @@ async function watched(info: Info, step: (environment: MockActivityEnvironment) 
   });
 }
 
-describe('an attempt of a step', () => {
+describe('an attempt of an activity', () => {
   it.each<[string, (environment: MockActivityEnvironment) => Promise<unknown>]>([
     ['done', async () => 'result'],
     ['failed', () => Promise.reject(new Error('a bug'))],
@@ -51,7 +51,7 @@ describe('an attempt of a step', () => {
     expect(await counted(activityType)).toEqual({ [outcome]: 1 });
   });
 
-  it('ends as the step ended', async () => {
+  it('ends with the result or error of the activity', async () => {
     expect(await watched({}, async () => 'result')).toBe('result');
     const asked = retryLater({ type: 'NoPlace', message: 'in line' }, 500);
     expect(await watched({}, () => Promise.reject(asked))).toBe(asked);
@@ -59,7 +59,7 @@ describe('an attempt of a step', () => {
     expect(await watched({}, () => Promise.reject(fault))).toBe(fault);
   });
 
-  it('notes how long it waited in its queue, unless it ran beside its workflow', async () => {
+  it('records its time in the task queue, except for a local activity', async () => {
     const taskQueue = `queue-${Math.random()}`;
     await watched({ taskQueue, isLocal: true }, async () => undefined);
     expect(await waits(taskQueue)).toBe(0);

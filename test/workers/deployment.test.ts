@@ -1,4 +1,4 @@
-/** Versions of workers that come and go, with real processes: jobs are always given to a version that somebody runs. */
+/** Worker versions that start and stop, with real processes: jobs always go to a version that some worker runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTemporal, type Temporal } from '../../infra/temporal/connect.ts';
 import { DEPLOYMENT_NAME, makeCurrent } from '../../workers/deployment.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await temporal?.close();
 });
 
-/** A worker, when its version is the current one. */
+/** Resolves with a worker once its version is the current one. */
 async function start(buildId: string): Promise<Spawned> {
   const worker = await spawnWorker({ environment: { ...environment, FAREBOX_BUILD_ID: buildId } });
   running.add(worker);
@@ -54,7 +54,7 @@ async function current(): Promise<string | undefined> {
   return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
 }
 
-/** Ends when a worker of the current version did it; tells the versions that had a part in it. */
+/** Resolves when a worker of the current version completed a workflow. Returns the versions that took part. */
 async function work(): Promise<string[]> {
   works += 1;
   const handle = await temporal.client.workflow.start<UpkeepWorkflow>(UPKEEP_WORKFLOW, {
@@ -71,13 +71,13 @@ async function work(): Promise<string[]> {
 
 const takeover = (buildId: string) => openDeploymentTakeover(temporal, { namespace, buildId, patience: PATIENCE });
 
-/** Looks of both at the same time; how many took over. */
+/** Both sides attempt a takeover at the same time. Returns how many took over. */
 async function lookBoth(sides: readonly DeploymentTakeover[]): Promise<number> {
   const looks = await Promise.allSettled(sides.map((side) => side.attempt()));
   return looks.filter((look) => look.status === 'fulfilled' && look.value).length;
 }
 
-/** More looks than it takes for a version to count as gone, with work for the current one in between. */
+/** Attempts more takeovers than a version needs to count as gone, and runs a workflow after each. */
 async function expectPeace(sides: readonly DeploymentTakeover[], version: string): Promise<void> {
   for (let looks = 0; looks < 2 * PATIENCE; looks += 1) {
     expect(await lookBoth(sides)).toBe(0);
@@ -87,7 +87,7 @@ async function expectPeace(sides: readonly DeploymentTakeover[], version: string
 }
 
 test(
-  'jobs left to an old version that came back and was stopped go to the new one, which takes over',
+  'the new version takes over the jobs of an old version that came back and was stopped',
   async () => {
     const old = await start(OLD);
     expect(await work()).toEqual([OLD]);
@@ -109,7 +109,7 @@ test(
 );
 
 test(
-  'of two versions that are both there the one made current last stays, however often both look',
+  'the version that was made current last stays current while both versions run',
   async () => {
     const old = await start(OLD);
     const sides = [takeover(OLD), takeover(NEW)];
@@ -122,7 +122,7 @@ test(
 );
 
 test(
-  'of two versions that see a third one gone exactly one takes over, and stays',
+  'exactly one of two versions takes over from a third that is gone, and stays current',
   async () => {
     await start(OLD);
     await end(await start(NEWEST), 'SIGKILL');

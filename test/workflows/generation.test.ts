@@ -24,7 +24,7 @@ afterAll(() => stage.close());
 
 const refused: GenerateResult = { kind: 'failed', code: 'provider_refused', message: 'Not this recording.' };
 
-describe('a generation that goes well', () => {
+describe('a generation that succeeds', () => {
   it('is measured, charged and answered before the provider is asked, then stored, and deleted when completed', async () => {
     const play = await stage.play({});
     expect(await play.accepted).toEqual({
@@ -47,9 +47,9 @@ describe('a generation that goes well', () => {
     expect(stage.steps.join()).not.toContain('endJob');
   });
 
-  it('has at most 60 events in its history after ten minutes of questions', async () => {
+  it('has at most 60 history events after ten minutes of polling', async () => {
     let asked = 0;
-    // Pauses of 2 to 10 s in ten minutes make 65 questions; each question is the same step again, a second later here.
+    // Ten minutes with pauses of 2 to 10 s take 65 polls. Each poll retries the same activity, here after one second.
     const [waits, questions] = process.env.FAREBOX_TEST_LONG === '1' ? [10, 65] : [3, 9];
     let waited = 0;
     const play = await stage.play(
@@ -101,7 +101,7 @@ describe('a generation that goes well', () => {
 });
 
 describe('a generation that is refused before the charge', () => {
-  it('answers the exact refusal of the measurement, removes the source and never reaches the ledger', async () => {
+  it('returns the exact refusal of the measurement, removes the source and never reaches the ledger', async () => {
     const refusal = { ok: false, code: 'invalid_media', message: 'Not a recording.' } as const;
     const play = await stage.play({ measureSource: () => Promise.resolve(refusal) });
     expect(await play.accepted).toEqual({
@@ -121,7 +121,7 @@ describe('a generation that is refused before the charge', () => {
     expect(stage.steps).toEqual(['measureSource', 'discardSource']);
   });
 
-  it('gives back whatever the books hold when the charge has no known outcome', async () => {
+  it('withdraws the order when the outcome of its charge is unknown', async () => {
     const play = await stage.play({
       acceptJob: () => Promise.reject(ApplicationFailure.nonRetryable('lost', 'internal')),
     });
@@ -131,7 +131,7 @@ describe('a generation that is refused before the charge', () => {
   });
 });
 
-it('an order that is cancelled while its source is awaited ends at once, uncharged', async () => {
+it('an order that is cancelled while its source is measured ends at once without a charge', async () => {
   let finish: (value: MeasureResult) => void = () => undefined;
   const measuring = new Promise<MeasureResult>((resolve) => {
     finish = resolve;
@@ -145,33 +145,33 @@ it('an order that is cancelled while its source is awaited ends at once, uncharg
   finish({ ok: false, code: 'internal', message: 'too late' });
 });
 
-it('an order that is taken back before anybody asks for its answer ends at once, unmeasured', async () => {
+it('an order that is cancelled before its answer is requested ends at once, unmeasured', async () => {
   const play = await stage.playUnasked({ acceptMs: 600_000 });
   expect(await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE)).toEqual({ outcome: 'too_late' });
   expect(await play.result()).toMatchObject({ state: 'refused' });
   expect(stage.steps).toEqual(['abandonJob']);
 });
 
-it('an order that nobody asks about gives back what a lost attempt may have charged, and ends', async () => {
+it('an order whose answer nobody requests withdraws a charge whose result was lost, and ends', async () => {
   const play = await stage.playUnasked({ acceptMs: 300 });
   expect(await play.result()).toMatchObject({ state: 'refused' });
   expect(stage.steps).toEqual(['abandonJob']);
 });
 
-describe('an order whose client was told by its row that it stands', () => {
+describe('an order whose client read its acceptance from the job row', () => {
   const terms = { durationSeconds: 2, chargeId: 'charge-1', priceUsd: '50000000', paid: '0.05 usd' };
   const abandonJob = () => {
     stage.steps.push('abandonJob');
     return Promise.resolve(terms);
   };
 
-  it('is produced although nobody asked for its answer', async () => {
+  it('is generated although nobody requested its answer', async () => {
     const play = await stage.playUnasked({ acceptMs: 300, retentionMs: 300 }, { abandonJob });
     expect(await play.result()).toMatchObject({ state: 'expired', chargeId: 'charge-1' });
     expect(stage.steps).toEqual(['abandonJob', 'measureSource', 'generate', 'removeMedia expired']);
   });
 
-  it('is produced although the result of its charge was lost', async () => {
+  it('is generated although the result of its charge was lost', async () => {
     const acceptJob = () => Promise.reject(ApplicationFailure.nonRetryable('lost', 'internal'));
     const play = await stage.play({ acceptJob, abandonJob }, { retentionMs: 300 });
     expect(await play.accepted).toMatchObject({ accepted: true, chargeId: 'charge-1' });
@@ -179,7 +179,7 @@ describe('an order whose client was told by its row that it stands', () => {
     expect(stage.steps).toEqual(['measureSource', 'abandonJob', 'generate', 'removeMedia expired']);
   });
 
-  it('is refunded when its source cannot be measured any more', async () => {
+  it('is refunded when its source can no longer be measured', async () => {
     const refusal = { ok: false, code: 'invalid_media', message: 'Not a recording.' } as const;
     const measureSource = () => Promise.resolve(refusal);
     const play = await stage.playUnasked({ acceptMs: 300 }, { abandonJob, measureSource });
@@ -187,7 +187,7 @@ describe('an order whose client was told by its row that it stands', () => {
     expect(stage.steps).toEqual(['abandonJob', 'endJob failed']);
   });
 
-  it('is refunded when it was cancelled before', async () => {
+  it('is refunded when the client cancelled it before', async () => {
     const play = await stage.playUnasked({ acceptMs: 600_000 }, { abandonJob });
     await play.handle.executeUpdate<CancelResult, []>(CANCEL_UPDATE);
     expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
@@ -229,7 +229,7 @@ describe('a generation that ends before its output is stored', () => {
     },
   );
 
-  it('stands when an attempt that was given up has stored its output after all', async () => {
+  it('is kept when a later attempt finds that the abandoned one stored its output', async () => {
     const answers: GenerateResult[] = [{ kind: 'unknown', askable: false }, { kind: 'stored' }];
     const generate = () => Promise.resolve(answers.shift() ?? refused);
     const play = await stage.play({ generate }, { deadlineMs: 600_000, heartbeatMs: 500 });
@@ -238,7 +238,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(await play.result()).toMatchObject({ state: 'deleted' });
   });
 
-  it('goes on with what the provider says when it can be asked after a lost reply', async () => {
+  it('continues with the status of the provider after a lost reply', async () => {
     const answers: GenerateResult[] = [{ kind: 'unknown', askable: true }, { kind: 'stored' }];
     const play = await stage.play({ generate: () => Promise.resolve(answers.shift() ?? refused) });
     await play.accepted;
@@ -246,7 +246,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(await play.result()).toMatchObject({ state: 'deleted' });
   });
 
-  it('comes back after a pause when the provider has no room', async () => {
+  it('submits again after a pause when the provider has no room', async () => {
     const answers: GenerateResult[] = [{ kind: 'busy', retryAfterMs: 30 }, { kind: 'stored' }];
     const play = await stage.play({ generate: () => Promise.resolve(answers.shift() ?? refused) });
     await play.accepted;
@@ -254,7 +254,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(await play.result()).toMatchObject({ state: 'deleted' });
   });
 
-  it('is refunded once when the client cancels while the provider works', async () => {
+  it('is refunded once when the client cancels twice while the provider works', async () => {
     const play = await stage.play({ generate: () => new Promise<GenerateResult>(() => undefined) });
     await play.accepted;
     const [first, second] = await Promise.all([
@@ -266,7 +266,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(stage.steps.filter((step) => step.startsWith('endJob'))).toEqual(['endJob cancelled']);
   });
 
-  it('goes on when the books refuse its cancellation, and can be cancelled later', async () => {
+  it('continues when the refund budget refuses its cancellation, and can be cancelled later', async () => {
     let refuses = true;
     const play = await stage.play({
       generate: () => new Promise<GenerateResult>(() => undefined),
@@ -285,8 +285,8 @@ describe('a generation that ends before its output is stored', () => {
   });
 
   it.each([
-    ['is cancelled at the limit of its client', false, 'cancelled'],
-    ['goes on to its deadline where the books refuse that', true, 'timed_out'],
+    ['is cancelled at the time limit of its client', false, 'cancelled'],
+    ['continues to its deadline when the refund budget refuses that', true, 'timed_out'],
   ] as const)('%s', async (_what, refuses, state) => {
     const asked: unknown[] = [];
     const play = await stage.play(
@@ -313,7 +313,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(await play.result()).toMatchObject({ state: 'cancelled', refundId: 'refund-1' });
   });
 
-  it('stands, uncancelled, when the row says that the output came first', async () => {
+  it('is not cancelled when its row says that the output came first', async () => {
     const play = await stage.play({
       generate: () => new Promise<GenerateResult>(() => undefined),
       endJob: () => Promise.resolve({ state: 'stored' }),
@@ -342,11 +342,11 @@ describe('a generation that ends before its output is stored', () => {
     expect(stage.steps.at(-1)).toBe('removeMedia deleted');
   });
 
-  it('calls stored media gone only when it is, also when the row knew of it first', async () => {
+  it('reports stored media as deleted only after their removal, also when the row knew of the output first', async () => {
     const completed: Promise<CompleteResult>[] = [];
     const play = await stage.play({
       async generate({ job }) {
-        // The row says `stored`, the client has read it and is done, and the workflow has yet to hear of the output.
+        // The row says `stored` and the client completes the job before the workflow learns of the output.
         const handle = stage.client.workflow.getHandle(job.queueId);
         const request = { args: [{ stored: true }] as [CompleteRequest] };
         completed.push(handle.executeUpdate<CompleteResult, [CompleteRequest]>(COMPLETE_UPDATE, request));
@@ -360,7 +360,7 @@ describe('a generation that ends before its output is stored', () => {
     expect(await play.result()).toMatchObject({ state: 'deleted' });
   });
 
-  it('retries a refund that cannot be written until it is written', async () => {
+  it('retries a refund until it is written', async () => {
     let tried = 0;
     const play = await stage.play({
       generate: () => Promise.resolve(refused),
@@ -380,7 +380,7 @@ const HISTORIES = fileURLToPath(new URL('../histories/', import.meta.url));
 
 describe('recorded histories', () => {
   it.each(readdirSync(HISTORIES).filter((name) => name.endsWith('.json')))(
-    'replays %s with the workflow as it is now',
+    'replays %s with the present workflow',
     async (name) => {
       const history: unknown = JSON.parse(readFileSync(`${HISTORIES}${name}`, 'utf8'));
       await Worker.runReplayHistory({ workflowBundle: stage.workflowBundle }, history);

@@ -1,4 +1,4 @@
-/** Runs the generation workflow on a real server with activities that a test chooses, and tells what happened. */
+/** Runs the generation workflow on a real server with activities that a test chooses, and records the steps. */
 import { randomUUID } from 'node:crypto';
 import { type Client, Connection, Client as TemporalClient, WithStartWorkflowOperation } from '@temporalio/client';
 import {
@@ -55,9 +55,9 @@ export interface Stage {
     timing?: Partial<GenerationTiming>,
     webhook?: GenerationInput['webhook'],
   ): Promise<Play>;
-  /** Without a job: only what comes of the attempts to tell somebody. */
+  /** Sets the delivery attempt for tests that start a webhook workflow without a job. */
   attempts(deliver: Activities['deliverWebhook']): void;
-  /** Starts it without asking for its answer, as a caller that died in between does. */
+  /** Starts the workflow without requesting its answer, like a caller that died in between. */
   playUnasked(timing: Partial<GenerationTiming>, activities?: Partial<Activities>): Promise<Omit<Play, 'accepted'>>;
 }
 
@@ -68,7 +68,7 @@ interface Play {
   result(): Promise<GenerationResult>;
 }
 
-/** The steps of a job that goes well; a test replaces some. */
+/** The activities of a job that succeeds. A test replaces some of them. */
 function happy(steps: string[]): Activities {
   const told = <T>(name: string, value: T) => {
     steps.push(name);
@@ -139,7 +139,7 @@ export async function openStage(temporal: { address: string; namespace: string }
     steps,
     async close() {
       for (const worker of workers) worker.shutdown();
-      // Forced shutdown rejects; the stage is gone either way, once all have ended.
+      // Forced shutdown rejects. The activities have ended either way.
       await running;
       await connection.close();
       await native.close();
@@ -196,7 +196,7 @@ async function start(client: Client, input: GenerationInput): Promise<Play> {
     startWorkflowOperation: operation,
   });
   const handle = client.workflow.getHandle(input.queueId);
-  // Not by the operation's own handle: that comes with the answer, or after the server's 20 s of waiting for one.
+  // Polls, because the operation's own handle resolves with the answer or after the server's wait of 20 s.
   await expect
     .poll(() =>
       handle.describe().then(

@@ -1,4 +1,4 @@
-/** A payment's way into the books, with the steps as they are, on a real server and database; only the chain is scripted. */
+/** The path of a payment into the books, with the real activities, server and database. Only the chain is scripted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -49,7 +49,7 @@ interface Case {
   settles: number;
 }
 
-/** What a facilitator says, and what the chain then says, by and by. */
+/** Answers of a facilitator, then the successive states that the chain shows. */
 const SETTLED: [string, SettleOutcome | Error][] = [
   ['is sent', SENT],
   ['is sent without a transaction', { outcome: 'sent', transaction: undefined }],
@@ -84,7 +84,7 @@ describe('a payment', () => {
     if (ends === 'credited') expect(kept).toMatchObject({ transaction: TRANSACTION, creditedNano: FIVE_USD });
   });
 
-  it('is credited with what was read on the chain, to the smallest unit, whatever was said of it', async () => {
+  it('is credited with the amount read on the chain, to the smallest unit', async () => {
     const find: PaymentLookup = { state: 'final', transaction: TRANSACTION, amount: '7000001' };
     const payment = somePayment({ amount: '7000001' });
     const { handle, balance } = await stage.begin({ find }, topUpInput(payment));
@@ -92,7 +92,7 @@ describe('a payment', () => {
     expect(await balance()).toBe(7_000_001_000n);
   });
 
-  it('is not handed in when the chain has it already', async () => {
+  it('is not submitted when the chain has it already', async () => {
     const { handle, balance } = await stage.begin({ findFirst: (call) => (call < 3 ? PENDING : FINAL) });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
     expect(stage.network.calls.settle).toBe(0);
@@ -102,13 +102,13 @@ describe('a payment', () => {
   it.each([
     ['gone', GONE, 'failed'],
     ['wrong', WRONG, 'wrong'],
-  ] as const)('is not handed in when it is %s already', async (_what, findFirst, state) => {
+  ] as const)('is not submitted when it is %s already', async (_what, findFirst, state) => {
     const { handle } = await stage.begin({ findFirst });
     expect(await handle.result()).toMatchObject({ state });
     expect(stage.network.calls.settle).toBe(0);
   });
 
-  it('waits for a chain that does not answer, before it is handed in and after', async () => {
+  it('waits for a chain that does not answer, before and after it is submitted', async () => {
     const away = new ChainUnavailable('no node answers');
     const { handle, balance } = await stage.begin({
       findFirst: (call) => (call < 3 ? away : ABSENT),
@@ -124,19 +124,19 @@ describe('a payment', () => {
     ['is pending, and then final', [PENDING, FINAL], 'credited'],
     ['is absent, and then something else', [ABSENT, WRONG], 'wrong'],
     ['does not answer, and is then final', [new ChainUnavailable('no node answers'), FINAL], 'credited'],
-  ] as const)('whose handing in is never answered does not wait for that when it %s', async (_what, chain, state) => {
+  ] as const)('whose settle call is never answered does not wait for that when it %s', async (_what, chain, state) => {
     const { handle, row } = await stage.begin({
       settle: () => new Promise<never>(() => undefined),
       find: (call) => chain[Math.min(call, chain.length) - 1] ?? ABSENT,
     });
     const told = handle.result();
-    // Far below the 40 seconds after which an answer is taken for lost.
+    // Far below the 40 seconds after which an answer counts as lost.
     expect(await Promise.race([told, sleep(20_000)])).toMatchObject({ state });
     expect(stage.network.calls.settle).toBe(1);
     expect(await row()).toMatchObject({ state, settlements: 1 });
   });
 
-  it('that is wrong is told to the operator as an error, with its transaction', async () => {
+  it('that is wrong is logged for the operator as an error with its transaction', async () => {
     const { handle, input } = await stage.begin({ find: WRONG });
     await handle.result();
     const line = stage.log.find((each) => each.includes(input.paymentId) && each.includes('a top-up is over'));
@@ -149,7 +149,7 @@ describe('a payment', () => {
 });
 
 describe('a payment whose transaction the network dropped', () => {
-  it('is handed in again by itself, and credited once', async () => {
+  it('is submitted again without a request and credited once', async () => {
     const { handle, row, balance } = await stage.begin({
       settle: (call) => (call === 1 ? SENT : { outcome: 'sent', transaction: `0x${'cd'.repeat(32)}` }),
       find: () => (stage.network.calls.settle === 1 ? DROPPED : FINAL),
@@ -160,7 +160,7 @@ describe('a payment whose transaction the network dropped', () => {
     expect(await balance()).toBe(FIVE_USD);
   });
 
-  it('of which the fee is too low is handed in again in its place, with its name', async () => {
+  it('with a fee that is too low is submitted again as a replacement of the first transaction', async () => {
     const { handle, row } = await stage.begin({
       settle: (call) => (call === 1 ? SENT : { outcome: 'sent', transaction: `0x${'cd'.repeat(32)}` }),
       find: () => (stage.network.calls.settle === 1 ? STUCK : FINAL),
@@ -170,14 +170,14 @@ describe('a payment whose transaction the network dropped', () => {
     expect(await row()).toMatchObject({ settlements: 2 });
   });
 
-  it('that is missing for a moment only is not handed in again', async () => {
+  it('that is missing only for a moment is not submitted again', async () => {
     const found = [DROPPED, DROPPED, PENDING, DROPPED, ABSENT, FINAL];
     const { handle } = await stage.begin({ find: (call) => found[call - 1] ?? FINAL });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
     expect(stage.network.calls.settle).toBe(1);
   });
 
-  it('is reopened from where it may be on its way only, and so often at most', async () => {
+  it('is reopened only in a state that may still reach the chain, and at most 20 times', async () => {
     const { handle, input, row, reaches } = await stage.begin({ settle: REFUSED, find: ABSENT });
     await reaches('refused');
     const reopen = (settlement: number) => reopenTopUp(stage.pool, { paymentId: input.paymentId, settlement });
@@ -203,13 +203,13 @@ describe('a payment that seems to be gone', () => {
     expect(await balance()).toBe(FIVE_USD);
   });
 
-  it('must be so at a stretch: another reading in between begins anew', async () => {
+  it('counts as gone only after consecutive checks: any other state starts the count again', async () => {
     const found = [GONE, ABSENT, GONE, FINAL];
     const { handle } = await stage.begin({ find: (call) => found[call - 1] ?? FINAL });
     expect(await handle.result()).toMatchObject({ state: 'credited' });
   });
 
-  it('failed, and is credited when it is presented again and the chain has it after all', async () => {
+  it('fails, and is credited when it is presented again and the chain has it after all', async () => {
     const { handle, input, row, balance } = await stage.begin({
       settle: REFUSED,
       findFirst: GONE,
@@ -228,14 +228,14 @@ describe('a payment that seems to be gone', () => {
 });
 
 describe('a refused payment', () => {
-  it('is handed in again when its payer presents it again, once for each time', async () => {
+  it('is submitted again once for each time that its payer presents it again', async () => {
     const { handle, present, reaches, row, balance } = await stage.begin({
       settle: (call) => (call < 3 ? REFUSED : SENT),
       find: () => (stage.network.calls.settle < 3 ? ABSENT : FINAL),
     });
     await reaches('refused');
     expect(await row()).toMatchObject({ settlements: 1, reason: 'insufficient_funds' });
-    // Who had not heard of the refusal means the same as the first.
+    // A client that did not know of the refusal repeats its first request.
     await present(0);
     await present(1);
     await present(1);
@@ -248,7 +248,7 @@ describe('a refused payment', () => {
     expect(await balance()).toBe(FIVE_USD);
   });
 
-  it('is credited when it comes to the chain all the same: who refused it lied', async () => {
+  it('is credited when it reaches the chain although the facilitator said that it was refused', async () => {
     let landed = false;
     const { handle, reaches, balance } = await stage.begin({
       settle: REFUSED,
@@ -272,8 +272,8 @@ describe('a refused payment', () => {
   });
 });
 
-describe('a refused payment whose window is over', () => {
-  it('is looked for without adding to its history until the chain tells its end', async () => {
+describe('a refused payment whose validity window is over', () => {
+  it('is checked without adding to its history until the chain reports its end', async () => {
     let hasEnded = false;
     const { handle, row } = await stage.begin(
       { settle: REFUSED, find: () => (hasEnded ? GONE : ABSENT) },
@@ -298,7 +298,7 @@ describe('a top-up whose workflow is gone', () => {
     ['while it was sent', SENT],
     ['while nobody knew', UNKNOWN],
     ['after a refusal', REFUSED],
-  ])('is taken up again by upkeep %s, and is not handed in again for that', async (_when, settle) => {
+  ])('is resumed by upkeep %s, and is not submitted again', async (_when, settle) => {
     let landed = false;
     const { handle, reaches, balance, input } = await stage.begin({
       settle,
@@ -317,7 +317,7 @@ describe('a top-up whose workflow is gone', () => {
     expect(await balance()).toBe(FIVE_USD);
   });
 
-  it('that was credited is over at once when it is started again', async () => {
+  it('that was credited ends at once when it is started again', async () => {
     const { handle, input, balance } = await stage.begin({});
     await handle.result();
     const again = await stage.client.workflow.start<TopUpWorkflow>(TOP_UP_WORKFLOW, topUpOptions(input));
@@ -327,6 +327,6 @@ describe('a top-up whose workflow is gone', () => {
   });
 });
 
-it('leaves books in which what came from the chain is what was credited', async () => {
+it('credits exactly the payments that arrived on the chain', async () => {
   expect(await checkLedger(stage.pool)).toEqual([]);
 });

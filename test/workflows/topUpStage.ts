@@ -1,4 +1,4 @@
-/** Runs the top-up workflow with its steps as they are, on a real server and database; only the chain is scripted. */
+/** Runs the top-up workflow with its real activities, server and database. Only the chain is scripted. */
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import type pg from 'pg';
@@ -26,7 +26,7 @@ import {
   somePayment,
 } from '../payments/scriptedNetwork.ts';
 
-/** In place of a minute. */
+/** Replaces one minute. */
 const GONE_MS = 300;
 
 export interface TopUpStage {

@@ -1,4 +1,7 @@
-/** When a client is told, how often, and that a job never waits for it: with steps that a test chooses, on a real server. */
+/**
+ * Webhook deliveries: their times and number, and that a job never waits for one. The server is real, the activities
+ * are not.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AttemptResult, WebhookAttempt } from '../../activities/types.ts';
@@ -25,7 +28,7 @@ afterAll(() => stage.close());
 
 const REFUSED: AttemptResult = { outcome: 'failed', error: 'refused', status: 500 };
 
-/** Tells of one event to a receiver that answers in this order, the last one for ever. */
+/** Delivers one event to a receiver that gives these answers in order and then repeats the last one. */
 async function tell(answers: AttemptResult[], pausesMs: number[]) {
   const attempts: WebhookAttempt[] = [];
   stage.attempts((attempt) => {
@@ -44,7 +47,7 @@ async function tell(answers: AttemptResult[], pausesMs: number[]) {
 }
 
 describe('a delivery', () => {
-  it('is over with the first attempt that is taken', async () => {
+  it('ends with the first attempt that the receiver accepts', async () => {
     const { attempts, handle } = await tell([REFUSED, REFUSED, { outcome: 'delivered' }], [20, 20, 20, 20]);
     expect(await handle.result()).toEqual({ state: 'delivered', attempts: 3 });
     expect(attempts.map(({ attempt, nextPauseMs }) => [attempt, nextPauseMs])).toEqual([
@@ -54,7 +57,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('is given up after the last pause, and says of the last attempt that it is', async () => {
+  it('ends after the last pause, and marks the last attempt as such', async () => {
     const { attempts, handle } = await tell([REFUSED], [10, 20]);
     expect(await handle.result()).toEqual({ state: 'failed', attempts: 3 });
     expect(attempts.map(({ nextPauseMs }) => nextPauseMs)).toEqual([10, 20, null]);
@@ -66,7 +69,7 @@ describe('a delivery', () => {
     expect(attempts.length).toBe(1);
   });
 
-  it('is attempted at once when the client asks for it within a pause', async () => {
+  it('is attempted at once when the client requests it during a pause', async () => {
     const { attempts, handle } = await tell([REFUSED, { outcome: 'delivered' }], [600_000]);
     await expect.poll(() => attempts.length).toBe(1);
     await handle.signal(RESEND_SIGNAL);
@@ -74,10 +77,10 @@ describe('a delivery', () => {
   });
 });
 
-describe('a job whose client wants to be told', () => {
+describe('a job with a webhook', () => {
   const told = () => stage.steps.filter((step) => step.startsWith('deliverWebhook'));
 
-  it('tells of its output and of its deletion, each once', async () => {
+  it('reports its output and its deletion once each', async () => {
     const play = await stage.play({}, {}, { events: WEBHOOK_EVENTS });
     await play.accepted;
     await expect.poll(told).toEqual(['deliverWebhook job.stored']);
@@ -90,7 +93,7 @@ describe('a job whose client wants to be told', () => {
     ['fails', 'job.failed', { generate: () => Promise.resolve({ kind: 'ended' }) }, {}],
     ['times out', 'job.timed_out', { generate: () => new Promise(() => undefined) }, { deadlineMs: 200 }],
     ['expires', 'job.expired', {}, { retentionMs: 100 }],
-  ])('tells that it %s', async (_how, event, activities, timing) => {
+  ])('reports that it %s', async (_how, event, activities, timing) => {
     const play = await stage.play(activities, timing, { events: [event] });
     await play.result();
     await expect.poll(told).toEqual([`deliverWebhook ${event}`]);
@@ -98,7 +101,7 @@ describe('a job whose client wants to be told', () => {
     expect(await stage.client.workflow.getHandle(id).result()).toEqual({ state: 'delivered', attempts: 1 });
   });
 
-  it('tells of its cancellation, also when an operator cancelled the workflow itself', async () => {
+  it('reports its cancellation, also when an operator cancelled the workflow itself', async () => {
     for (const byOperator of [false, true]) {
       const hang = { generate: () => new Promise<never>(() => undefined) };
       const play = await stage.play(hang, {}, { events: ['job.cancelled'] });
@@ -110,7 +113,7 @@ describe('a job whose client wants to be told', () => {
     }
   });
 
-  it('goes on and ends while the receiver is silent', async () => {
+  it('continues and ends while the receiver does not answer', async () => {
     let answer: (result: AttemptResult) => void = () => undefined;
     const silent = {
       deliverWebhook: () =>
@@ -129,7 +132,7 @@ describe('a job whose client wants to be told', () => {
     expect(await stage.client.workflow.getHandle(id).result()).toEqual({ state: 'delivered', attempts: 1 });
   });
 
-  it('tells nothing when nothing is wanted, nor what was not chosen, nor of an order that was refused', async () => {
+  it('reports nothing without a webhook, no event that was not chosen, and no order that was refused', async () => {
     const quiet = await stage.play({}, { retentionMs: 50 });
     await quiet.result();
     expect(told()).toEqual([]);

@@ -1,4 +1,4 @@
-/** The official Python package against an API with a stub upstream, which the script tells what to answer. */
+/** Runs the official Python package against an API whose stub upstream is scripted by `check_openai_sdk.py`. */
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** PUT: the next answers of the upstream, and what it received is forgotten. GET: what it received since. */
+/** PUT sets the next answers of the upstream and clears its recorded requests. GET returns the requests since then. */
 const control = createServer((request, response) => {
   void (async () => {
     if (request.method === 'PUT') {
@@ -44,7 +44,7 @@ function runPython(environment: Record<string, string>): Promise<number | null> 
   });
 }
 
-it('the Python package does with this API all that the script asks of it', async () => {
+it('the Python package passes every check of its script against this API', async () => {
   await new Promise<void>((resolve) => control.listen(0, '127.0.0.1', resolve));
   const newKey = async (more: object) => (await world.api.newKey('INFERENCE', more)).secret;
   const code = await runPython({
