@@ -1,4 +1,4 @@
-/** Searches whose client leaves before the results come: the engine is paid for them, so they count into the refunds of the day. */
+/** Searches whose client leaves before the results: the engine is paid, so they count into the refund budget. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { sql, config } = api.opened.dependencies.core;
   const credit = { operationId: randomUUID(), accountId, amount: 10n ** 9n, notes: 'test' };
   await grant(sql, { ...credit, currency: 'usd' });
-  // Two searches by their price.
+  // The price of two searches.
   config.limits.overrides[accountId] = { refundedPerDay: 0.02 };
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ async function entries(): Promise<string[]> {
   return rows.map(({ sku, amount }) => `${sku} ${amount}`);
 }
 
-/** A client that leaves when the engine has been asked. */
+/** A client leaves once the engine received the search. */
 async function leaveSearch(): Promise<void> {
   const asked = engine.requests.length;
   engine.next.push(() => undefined);
@@ -59,12 +59,12 @@ async function leaveSearch(): Promise<void> {
   await until('the call is over', () => api.inFlight.count === 0, 20_000);
 }
 
-it('are billed beyond the refunds of the day, and within them not', async () => {
+it('bills searches beyond the refund budget of the day, and none within it', async () => {
   for (let count = 0; count < 5; count += 1) await leaveSearch();
   expect(await entries()).toEqual(Array(3).fill(`augment-search ${PRICE_NANO}`));
 });
 
-it('are told from searches that the engine refused, which cost nothing', async () => {
+it('charges nothing for a search that the engine refused', async () => {
   const before = await entries();
   engine.next.push(answering(500, 'no'));
   const headers = { 'content-type': 'application/json' };

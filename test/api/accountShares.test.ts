@@ -1,4 +1,4 @@
-/** The share of one account in a process: bytes that are spooled and fetched, and places among decoders. */
+/** The share of one account in a process: spooled and fetched bytes, and slots for decoders. */
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -79,7 +79,7 @@ describe('slots', () => {
     expect(await mostAtOnce({}, Array(20).fill('a'), kind)).toBeLessThanOrEqual(ofProcess / 2);
   });
 
-  it('of decoders are those of the process, whatever an account may have', async () => {
+  it('never allow more decoders than the process has, whatever an account may use', async () => {
     const accounts = ['a', 'b', 'c', 'd'].flatMap((name) => Array<string>(4).fill(name));
     expect(await mostAtOnce({ slots: 8 }, accounts, 'decoders')).toBe(DECODERS);
   });
@@ -135,7 +135,7 @@ describe('over HTTP', () => {
     return { status: response.status, retryAfter: response.headers.get('retry-after') };
   }
 
-  it('an upload on disk counts, one in memory does not, and none is left behind', async () => {
+  it('counts an upload on disk, not one in memory, and leaves no file behind', async () => {
     const { secret: key, accountId } = await api.newKey('INFERENCE');
     expect((await upload(700_000, key)).status).toBe(200);
     expect(await upload(1_500_000, key)).toEqual({ status: 429, retryAfter: '5' });
@@ -154,7 +154,7 @@ describe('over HTTP', () => {
     expect([response.status, await response.json()]).toEqual([429, { error: words, customMessage: words }]);
   });
 
-  it('a page counts as any other source', async () => {
+  it('counts a page like any other source', async () => {
     const { secret: key } = await api.fundedKey('INFERENCE');
     const headers = { 'content-type': 'application/json' };
     const response = await api.call('/augment/scrape', {
@@ -164,7 +164,7 @@ describe('over HTTP', () => {
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '5']);
   });
 
-  it('slow addresses of one account keep no decoder from others', async () => {
+  it("keeps decoders free for other accounts while one account's addresses are slow", async () => {
     const late: (() => void)[] = [];
     api.opened.dependencies.providers.downloads = {
       async download(address, { path }) {

@@ -53,7 +53,7 @@ async function spent(): Promise<string[]> {
   return rows.map(({ sku, amount }) => `${sku} ${amount}`);
 }
 
-it('a page is markdown with absolute links, and a cent', async () => {
+it('returns a page as markdown with absolute links for a cent', async () => {
   const before = await spent();
   const response = await post('/augment/scrape', { url: `${origin()}/fares` });
   const body = (await response.json()) as { url: string; content: string; format: string };
@@ -62,7 +62,7 @@ it('a page is markdown with absolute links, and a cent', async () => {
   expect((await spent()).slice(before.length)).toEqual(['augment-scrape 10000000']);
 });
 
-it('a document is its text, and a cent', async () => {
+it('returns the text of a document for a cent', async () => {
   const before = await spent();
   const form = new FormData();
   form.set('file', new Blob([DOCUMENT]), 'numbering.docx');
@@ -72,14 +72,14 @@ it('a document is its text, and a cent', async () => {
   expect((await spent()).slice(before.length)).toEqual(['augment-text-parser 10000000']);
 });
 
-it('asked for its price, nothing is fetched or charged', async () => {
+it('fetches and charges nothing in a dry run', async () => {
   const before = await spent();
   const response = await post('/augment/scrape', { url: origin() }, { 'x-service-dry-run': 'true' });
   expect(await response.json()).toEqual({ object: 'dry_run', cost: { usd: 0.01, diem: 0.01 } });
   expect(await spent()).toEqual(before);
 });
 
-describe('nothing is charged for', () => {
+describe('requests without a charge', () => {
   it.each([
     ['an address inside the network', 'http://127.0.0.1:1/', 400],
     ['a metadata address', 'http://169.254.169.254/latest', 400],
@@ -93,13 +93,13 @@ describe('nothing is charged for', () => {
     expect(await spent()).toEqual(before);
   });
 
-  it('a page without a word', async () => {
+  it('a page without text', async () => {
     const before = await spent();
     expect((await post('/augment/scrape', { url: `${origin()}/empty` })).status).toBe(500);
     expect(await spent()).toEqual(before);
   });
 
-  it('a page when too many are being read, which is told as that', async () => {
+  it('a page while too many pages are being read, which gets a 503 that says so', async () => {
     const before = await spent();
     const { dependencies } = api.opened;
     const { pages } = dependencies.providers;
@@ -119,7 +119,7 @@ describe('nothing is charged for', () => {
     expect(await spent()).toEqual(before);
   });
 
-  it('a search that is not configured', async () => {
+  it('a search without a configured engine', async () => {
     const before = await spent();
     const response = await post('/augment/search', { query: 'fares' });
     expect([response.status, await response.json()]).toEqual([

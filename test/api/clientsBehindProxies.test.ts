@@ -1,4 +1,4 @@
-/** Limits of an address where the operator's proxy stands in front. */
+/** Limits of an address behind the operator's proxy. */
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Config } from '../../infra/config/config.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** The statuses of so many calls; several values are several lines of the header. */
+/** Returns the statuses of `count` calls. Several values of `forwarded` are several header lines. */
 async function asked(peer: string, forwarded: string | string[], count = 3): Promise<number[]> {
   const statuses: number[] = [];
   for (let turn = 0; turn < count; turn += 1) statuses.push(await ask(peer, forwarded));
@@ -38,29 +38,29 @@ function ask(localAddress: string, forwarded: string | string[], agent: http.Age
   });
 }
 
-it('two customers behind one trusted proxy have limits of their own', async () => {
+it('counts two clients behind one trusted proxy separately', async () => {
   expect(await asked(PROXY, '198.51.100.1')).toEqual([410, 410, 429]);
   expect(await asked(PROXY, '198.51.100.2')).toEqual([410, 410, 429]);
 });
 
-it('a customer behind it cannot choose an address', async () => {
+it('does not let a client behind the proxy choose its address', async () => {
   expect(await asked(PROXY, '203.0.113.1, 198.51.100.3', 2)).toEqual([410, 410]);
   expect(await asked(PROXY, ['203.0.113.2', '198.51.100.3'], 1)).toEqual([429]);
 });
 
-it('who is no trusted proxy cannot choose an address', async () => {
+it('does not let a client other than the trusted proxy choose its address', async () => {
   const peer = '127.0.0.11';
   expect(await asked(peer, '198.51.100.4', 1)).toEqual([410]);
   expect(await asked(peer, '198.51.100.5', 1)).toEqual([410]);
   expect(await asked(peer, '198.51.100.6', 1)).toEqual([429]);
-  // Nor use up another's.
+  // The client did not use up the limit of a claimed address.
   expect(await asked(PROXY, '198.51.100.4')).toEqual([410, 410, 429]);
 });
 
 it.each([
   ['calls for unknown jobs', '/provider-callbacks/a/b/c', 404],
   ['keys of wallets', '/api_keys/generate_web3_key', 400],
-])('the limit on %s counts before the body is asked for', async (_name, path, allowed) => {
+])('applies the limit on %s before it requests the body', async (_name, path, allowed) => {
   const head =
     `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n` +
     'Content-Length: 2\r\n';
@@ -70,7 +70,7 @@ it.each([
   expect(await sendRaw(api.port, `${head}Expect: 100-continue\r\n\r\n`)).toMatch(/^HTTP\/1\.1 429 /);
 });
 
-it('a trusted proxy may have more connections than a client', async () => {
+it('allows a trusted proxy more connections than a client', async () => {
   const keptBy = async (peer: string) => {
     const agent = new http.Agent({ keepAlive: true });
     const calls = Array.from({ length: MAX_CONNECTIONS + 2 }, (_, index) =>

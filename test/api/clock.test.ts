@@ -1,4 +1,4 @@
-/** Two API processes whose clocks are hours off, in front of one database: its clock decides, and both say the same. */
+/** Two API processes with clocks hours off share one database: its clock decides, and both answer the same. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -53,14 +53,14 @@ async function newClients(key: Partial<NewKey> = {}): Promise<{ clients: JobClie
   return { clients: apis.map(({ baseUrl }) => ({ secret, baseUrl: () => baseUrl })), keyId: record.id };
 }
 
-/** What both processes answer, which must be the same. */
+/** Returns the answer of both processes, which must be the same. */
 async function sameOfBoth(clients: JobClient[], where: string): Promise<Record<string, unknown>> {
   const [one, other] = await Promise.all(clients.map(async (client) => jsonOf(await call(client, where))));
   expect(one).toEqual(other);
   return one ?? {};
 }
 
-it('a key ends when the database says so, and is told when it was last used by that clock', async () => {
+it('expires a key and records its last use by the clock of the database', async () => {
   const expiresAt = new Date(Date.now() + 5_000);
   const { clients, keyId } = await newClients({ expiresAt });
   const statuses = () => Promise.all(clients.map(async (client) => (await call(client, '/billing/balance')).status));
@@ -77,7 +77,7 @@ it('a key ends when the database says so, and is told when it was last used by t
   expect(Math.abs(((await lastUse())?.getTime() ?? 0) - Date.now())).toBeLessThan(15_000);
 });
 
-it('a key may be made to end in an hour of the database, and not an hour ago', async () => {
+it('accepts an expiry in an hour of the database clock and refuses one an hour ago', async () => {
   const { clients } = await newClients();
   const create = async (client: JobClient, expiresAt: Date) => {
     const body = { apiKeyType: 'INFERENCE', description: 'x', expiresAt: expiresAt.toISOString() };
@@ -95,7 +95,7 @@ it('a key may be made to end in an hour of the database, and not an hour ago', a
   }
 });
 
-it('an order belongs to the day of the database, and the day after begins with all that a day has', async () => {
+it('counts an order on the day of the database, and starts the next day with its full allocation', async () => {
   const { clients, keyId } = await newClients({ limits: { usd: ONE }, limitPeriod: 'MONTH' });
   await postgres.setClock('2028-02-29T23:59:30Z');
   for (const client of clients) {

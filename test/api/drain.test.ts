@@ -1,4 +1,4 @@
-/** Steps of a process that is told to stop, in their order. */
+/** Shutdown steps of a process, in their order. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { drain } from '../../api/server/drain.ts';
 import { createInFlight } from '../../api/server/inFlight.ts';
 import { until } from '../harness/until.ts';
 
-it('tells streams at two thirds of its time, and cuts what is left at its end', async () => {
+it('tells streams at two thirds of the drain time, and cuts the rest at its end', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const inFlight = createInFlight();

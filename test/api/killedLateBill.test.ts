@@ -1,4 +1,4 @@
-/** A client that was told that its answer is lost has paid nothing, wherever the process dies between its bill and that word. */
+/** A client that got a 504 has paid nothing, wherever the process dies between its bill and that answer. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -41,10 +41,10 @@ async function kindsOf(accountId: string): Promise<string[]> {
   return rows.map(({ kind }) => kind);
 }
 
-/** The bill is written in time, and its answer held up beyond the deadline of eight seconds. */
+/** The bill is written in time. The answer is delayed beyond the deadline of eight seconds. */
 const BILLED = 'sale-settled:pause:1:30000';
 
-/** `told`: whether the client can have been told, which then decides what the books say. */
+/** `told` says whether the client can have received the 504, which decides the expected books. */
 const DEATHS: [when: string, point: string, told: 'no' | 'yes' | 'perhaps', kinds: string[] | undefined][] = [
   ['when the deadline passes', 'late-bill:kill:1:0', 'no', ['charge']],
   ['a moment after it', 'late-bill:kill:1:1', 'perhaps', undefined],

@@ -1,6 +1,6 @@
 /**
- * A process that dies within a paid call leaves one hold, which goes back whole when it expires, or one charge: never both,
- * never two. What is sold is made by the models of this machine.
+ * A process that dies within a paid call leaves one hold, which is released whole at its expiry, or one charge. Never
+ * both, never two. Local engines do the work.
  */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ const ORDERS: Record<string, () => Order> = {
   },
 };
 
-/** Where it dies, and what the books say then. */
+/** The place of the death and the expected charges. */
 const DEATHS: [when: string, point: string, charges: number | 'one or none'][] = [
   ['before the work', 'sale-held:kill:1:0', 0],
   ['while the work goes on', 'sale-held:kill:1:40', 0],
@@ -76,7 +76,7 @@ async function newPayer(): Promise<{ accountId: string; secret: string }> {
   return { accountId, secret };
 }
 
-/** How much of the answer came. */
+/** Returns how much of the answer arrived. */
 async function order(baseUrl: string, secret: string, { path, body }: Order): Promise<string> {
   const headers = {
     authorization: `Bearer ${secret}`,
@@ -111,14 +111,14 @@ describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
   });
 });
 
-it('the next process clears away what was left', async () => {
+it('removes the left work folders when the next process starts', async () => {
   const api = await spawnApi({ environment });
   const folder = join(environment.FAREBOX_DATA ?? '', 'tmp');
   await expect.poll(() => readdirSync(folder)).toEqual([]);
   await api.stop();
 });
 
-/** As if the time of the holds had passed. */
+/** Ends all holds as if their time had passed. */
 async function expireNow(): Promise<void> {
   await sql.query("update holds set expires_at = now() - interval '1 second'");
   await expireHolds(sql, 10);

@@ -1,4 +1,4 @@
-/** modelPrivacy over HTTP: three policies, and every way by which a request comes to a model. */
+/** modelPrivacy over HTTP: three policies, and every way in which a request can select a model. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { json } from '../../api/http/answer.ts';
@@ -17,13 +17,13 @@ const PRIVACIES = ['private', 'anonymized'] as const;
 const text = BUILT_IN_MODELS.find((model) => model.type === 'text' && model.provider === 'openai');
 if (!text) throw new Error('no text model');
 
-/** `voice-private` can be called here; no text model can, which is told only to those who may call it. */
+/** `voice-private` can be called here. No text model can, which only keys that may call it learn. */
 const MODELS = PRIVACIES.flatMap((privacy) => [
   ...family({ ...LOCAL_VOICE_CHANGER, id: `voice-${privacy}`, privacy }),
   ...family({ ...text, id: `text-${privacy}`, privacy }),
 ]);
 
-/** The model with other names, and a removed one, of the other privacy, that it replaces. */
+/** The model with other names, and a removed model of the other privacy that it replaces. */
 function family(model: Model): Model[] {
   const { id } = model;
   const gone = { autoRemap: true, date: '2026-01-01', removesAt: '2026-02-01', replacementModelId: id };
@@ -45,7 +45,7 @@ function config(loaded: Config): Config {
   return { ...loaded, models, modelCatalogue: createCatalogue(models), characters };
 }
 
-/** What stands in for the routes that know fallbacks and characters: says which models it would try. */
+/** Replaces the routes with fallbacks and characters: returns the models that it would try. */
 const tryRoute = defineRoute({
   method: 'POST',
   path: '/test/try',
@@ -95,7 +95,7 @@ async function send(policy: ModelPrivacy, path: string, body: object) {
   return { status: reply.status, words, tried: reply.body.tried };
 }
 
-/** By hand: PRIVATE_TEXT does not bind a voice changer, which is no text model. */
+/** Written by hand. PRIVATE_TEXT does not restrict voice changers, which are no text models. */
 const FORBIDDEN: Record<ModelPrivacy, readonly string[]> = {
   ALL: [],
   PRIVATE_TEXT: ['text-anonymized'],
@@ -107,10 +107,10 @@ const NAMES = ['', '-abroad', '-choice', '-gone'];
 describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
   const isForbidden = (id: string) => FORBIDDEN[policy].includes(id);
 
-  it('orders a voice by any of its names, or by none', async () => {
+  it('gets the same decision for every name of a voice model', async () => {
     for (const id of PRIVACIES.map((privacy) => `voice-${privacy}`)) {
       for (const suffix of NAMES) {
-        // Nothing to change is in this order: who may call the model is told so.
+        // This order has no recording. Only a key that may call the model learns that.
         const { status, words } = await send(policy, '/audio/voice-changer/queue', { model: id + suffix });
         const expected = isForbidden(id) ? [403, expect.stringContaining(id)] : [400, 'Invalid request parameters'];
         expect([suffix, status, words]).toEqual([suffix, ...expected]);
@@ -118,7 +118,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
     }
   });
 
-  it('comes to no model by the mapping that it could not call by its id', async () => {
+  it('reaches no model by the mapping that it could not call by its id', async () => {
     const listed = await ask<{ data: Record<string, string> }>(api, 'GET /models/compatibility_mapping?type=music', {
       key: keys[policy] ?? '',
     });
@@ -130,7 +130,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
     }
   });
 
-  it('is answered by a text model, under any name, only where it may', async () => {
+  it('reaches a text model under any of its names only where its policy allows it', async () => {
     for (const id of PRIVACIES.map((privacy) => `text-${privacy}`)) {
       for (const suffix of NAMES) {
         const { status, words } = await send(policy, '/test/try', { model: id + suffix, type: 'text' });
@@ -140,7 +140,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
     }
   });
 
-  it('is answered by a character only where it may call the model that speaks for it', async () => {
+  it('reaches a character only where it may call the model of that character', async () => {
     for (const privacy of PRIVACIES) {
       const body = { model: 'text-private', type: 'text', character_slug: `speaker-${privacy}` };
       const { status, words } = await send(policy, '/test/try', body);
@@ -149,7 +149,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
     }
   });
 
-  it('falls back on no model that it may not call, and on none that it could not ask for', async () => {
+  it('falls back to no model that it could not call itself', async () => {
     for (const suffix of NAMES) {
       const fallbacks = [{ model: `voice-anonymized${suffix}` }, { model: 'elevenlabs-voice-changer' }];
       const { status, tried } = await send(policy, '/test/try', {
@@ -168,7 +168,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
     }
   });
 
-  it('is helped by a fallback when the first model is offline', async () => {
+  it('uses a fallback when the first model is offline', async () => {
     const body = {
       model: 'elevenlabs-voice-changer',
       type: 'music',

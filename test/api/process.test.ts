@@ -8,7 +8,7 @@ import { openPool } from '../../infra/postgres/pool.ts';
 import { createWorld, spawnApi, spawnWorker } from '../harness/services.ts';
 
 describe('a real API process', () => {
-  it('cuts no answer when it is told to stop under load, and ends with 0', async () => {
+  it('cuts no answer when it is stopped under load, and exits with 0', async () => {
     const { environment } = await createWorld();
     const sql = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'test' });
     const { id: accountId } = await createAccount(sql, { name: 'load' });
@@ -27,7 +27,7 @@ describe('a real API process', () => {
     expect(api.logs()).not.toContain('"level":"fatal"');
   });
 
-  it('says in one line what is wrong with its configuration, and ends with 1', async () => {
+  it('reports a faulty configuration in one log line, and exits with 1', async () => {
     const { environment } = await createWorld();
     const { DATABASE_URL: _none, ...incomplete } = environment;
     const api = await spawnApi({ environment: incomplete, startOnly: true });
@@ -36,7 +36,7 @@ describe('a real API process', () => {
     expect(api.logs().trim().split('\n')).toHaveLength(1);
   });
 
-  it('starts without its parts and becomes ready when they come', async () => {
+  it('starts without its parts and is not ready until they come', async () => {
     const { environment } = await createWorld();
     const api = await spawnApi({
       environment: { ...environment, REDIS_URL: 'redis://127.0.0.1:1' },
@@ -51,7 +51,7 @@ describe('a real API process', () => {
     await api.stop();
   });
 
-  it('says at its start what its decoders can reach, and so does a worker', async () => {
+  it('logs at its start what its decoders can reach, like a worker', async () => {
     const { environment } = await createWorld();
     for (const each of [await spawnApi({ environment }), await spawnWorker({ environment })]) {
       expect(each.logs()).toContain(`decoders ${decoderIsolation().description}`);
@@ -65,7 +65,7 @@ async function untilLogged(logs: () => string): Promise<string> {
   return logs();
 }
 
-/** Asks again and again on a connection that is kept, until the server takes no more connections. */
+/** Sends requests on a kept connection until the server accepts no more connections. */
 async function client(
   baseUrl: string,
   secret: string,

@@ -1,4 +1,4 @@
-/** Calls of providers about their jobs: who is believed, what is woken, and how often. */
+/** Callbacks of providers about their jobs: which are accepted, what they wake, and how often. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callbackPath } from '../../infra/postgres/callbackToken.ts';
@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024;
 
 let api: TestApi;
 let world: FlowWorld;
-/** What the adapter was shown. */
+/** The calls that the adapter received. */
 const shown: { headers: Readonly<Record<string, string>>; body: Buffer }[] = [];
 
 const stub: Pick<GenerationProvider, 'isGenuine'> = {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** A job that was handed over, with an open workflow that nobody works on. */
+/** Creates a submitted job with an open workflow that no worker runs. */
 async function newJob(provider = ENTRY): Promise<string> {
   const [queueId = ''] = await world.jobs(await world.account(), 1, provider);
   await world.open(queueId);
@@ -76,7 +76,7 @@ async function call(path: string, { signature = 'genuine', body = '{"status":"do
 }
 
 describe('a genuine call', () => {
-  it('wakes its job, and the adapter sees exactly what arrived', async () => {
+  it('wakes its job, and reaches the adapter exactly as it arrived', async () => {
     const queueId = await newJob();
     expect(await call(await pathOf(queueId), { body: '{ "spaces":  "kept" }' })).toBe(200);
     expect(await signalsOf(queueId)).toEqual(['calledBack']);
@@ -92,35 +92,35 @@ describe('a genuine call', () => {
     expect(await signalsOf(queueId)).toHaveLength(1);
   });
 
-  it('is one of five that wake a job: further ones are taken and do nothing', async () => {
+  it('wakes its job at most five times: further calls are accepted without effect', async () => {
     const queueId = await newJob();
     const path = await pathOf(queueId);
     for (let turn = 0; turn < 12; turn += 1) expect(await call(path, { body: `turn ${turn}` })).toBe(200);
     expect(await signalsOf(queueId)).toHaveLength(5);
   });
 
-  it('about a job that has ended is taken and does nothing', async () => {
+  it('about a job that has ended is accepted without effect', async () => {
     const queueId = await newJob();
     await world.finish(queueId);
     expect(await call(await pathOf(queueId))).toBe(200);
     expect(await signalsOf(queueId)).toEqual([]);
   });
 
-  it('is taken also where the job is not to be found in Temporal', async () => {
+  it('is accepted also when Temporal does not know the job', async () => {
     const [queueId = ''] = await world.jobs(await world.account(), 1, ENTRY);
     await world.open(queueId);
     expect(await call(await pathOf(queueId))).toBe(200);
   });
 });
 
-describe('any other call gets 404 and wakes nobody', () => {
+describe('any other call, which gets 404 and wakes no job,', () => {
   it.each(['forged', 'unreachable'])('with a signature that is %s', async (signature) => {
     const queueId = await newJob();
     expect(await call(await pathOf(queueId), { signature })).toBe(404);
     expect(await signalsOf(queueId)).toEqual([]);
   });
 
-  it('with the token of another job, of another provider, or none of ours', async () => {
+  it('with the token of another job or provider, or with an invalid one', async () => {
     const queueId = await newJob();
     const token = async (of: Promise<string>) => (await of).split('/').at(-1) ?? '';
     const own = await token(pathOf(queueId));
@@ -134,12 +134,12 @@ describe('any other call gets 404 and wakes nobody', () => {
     const before = shown.length;
     for (const wrong of tokens) expect(await call(`/provider-callbacks/${ENTRY}/${queueId}/${wrong}`)).toBe(404);
     expect(await call(`/provider-callbacks/${ENTRY}/not-an-id/${own}`)).toBe(404);
-    // Without the token nobody makes the adapter work.
+    // Without a valid token the adapter does no work.
     expect(shown.length).toBe(before);
     expect(await signalsOf(queueId)).toEqual([]);
   });
 
-  it('of a provider that does not sign, or that is not there', async () => {
+  it('of a provider without signatures, or of an unknown one', async () => {
     for (const provider of ['silent', 'unknown']) {
       const queueId = await newJob(provider);
       expect(await call(await pathOf(queueId, provider))).toBe(404);
@@ -153,12 +153,12 @@ describe('the body of a call', () => {
     `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n` +
     'Expect: 100-continue\r\n\r\n';
 
-  it('is asked for where the token is right, and is at most 1 MiB', async () => {
+  it('is requested when the token is valid, and is at most 1 MiB', async () => {
     const path = await pathOf(await newJob());
     expect(await sendRaw(api.port, head(path))).toMatch(/^HTTP\/1\.1 100 .*HTTP\/1\.1 413 /s);
   });
 
-  it('is neither asked for nor read where the job is unknown', async () => {
+  it('is neither requested nor read when the job is unknown', async () => {
     const path = await pathOf(await newJob());
     for (const wrong of [`${path}A`, '/provider-callbacks/a/b/c']) {
       expect(await sendRaw(api.port, head(wrong))).toMatch(/^HTTP\/1\.1 404 /);

@@ -1,4 +1,4 @@
-/** Orders for a provider that answers nobody: refused before they are charged, with the time to come back. */
+/** Orders for a provider that does not answer: refused before the charge, with a Retry-After. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,12 +39,12 @@ function orderOnce(key: string, idempotencyKey: string): Promise<Response> {
 }
 
 describe('a new order for a provider whose circuit is open', () => {
-  it('gets 503 with Retry-After and is charged nothing, also when it is repeated with its key', async () => {
+  it('gets 503 with Retry-After and no charge, also when it is repeated with its Idempotency-Key', async () => {
     const accountId = await world.ledger.account({ usd: 10n ** 12n });
     const { secret } = await api.newKey('INFERENCE', { accountId });
     const key = randomUUID();
     const silent = `The model ${modelId(DOWN)} does not answer at the moment.`;
-    // The charge of an earlier request with the same key is not known.
+    // The second request cannot know whether an earlier one with the same key was charged.
     for (const error of [`${silent} Nothing was charged; please try again.`, `${silent} Please try again.`]) {
       const answer = await orderOnce(secret, key);
       expect(answer.status).toBe(503);
@@ -61,7 +61,7 @@ describe('a new order for a provider whose circuit is open', () => {
 });
 
 describe('the metrics', () => {
-  it('show the places of a provider, its jobs and its circuit', async () => {
+  it('show the job slots of a provider, its jobs and its circuit', async () => {
     const jobs = await world.jobs(await world.account(), 5, DOWN);
     await world.ledger.owner.query(`update provider_health set open_until = null, failures = 0`);
     for (const job of jobs) await world.open(job, { concurrent: 3 });

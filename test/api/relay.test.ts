@@ -1,4 +1,4 @@
-/** What a store delivers on its way to a client: all of it, in bounded memory, and never more or less unnoticed. */
+/** Deliveries from the store to a client: complete, in bounded memory, and never silently shorter or longer. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { relay, waitForFirstBytes } from '../../api/server/relay.ts';
 
 const PIECE = randomBytes(64 * 1024);
 const MEGABYTE = 1024 * 1024;
-/** Of the kernel, for both ends of a connection, at most. */
+/** Maximum bytes in the kernel buffers of both ends of a connection. */
 const IN_SOCKETS_BYTES = 16 * MEGABYTE;
 
 let server: http.Server | undefined;
@@ -36,7 +36,7 @@ function sourceOf(sizeBytes: number): Source {
   return { stream, readBytes: () => made };
 }
 
-/** Answers one request from the source; `ended` tells how it went. */
+/** Answers one request from the source. `ended` settles with the outcome. */
 async function serve(stream: Readable, announced: number) {
   let tell: (end: Promise<void>) => void = () => undefined;
   const ended = new Promise<Promise<void>>((resolve) => {
@@ -73,14 +73,14 @@ async function digestOf(stream: Readable): Promise<{ bytes: number; sha256: stri
 }
 
 describe('a delivery', () => {
-  it.each([1, 65_536, 1_000_003, 50 * MEGABYTE])('of %i bytes comes whole', async (size) => {
+  it.each([1, 65_536, 1_000_003, 50 * MEGABYTE])('of %i bytes arrives complete', async (size) => {
     const { request, ended } = await serve(sourceOf(size).stream, size);
     const got = await digestOf(await answerOf(request));
     await ended;
     expect(got).toEqual(await digestOf(sourceOf(size).stream));
   });
 
-  it('to a client that stands still is read no further than a megabyte ahead, and goes on with it', async () => {
+  it('to a client that stops reading is read at most a megabyte ahead, and continues with the client', async () => {
     const size = 100 * MEGABYTE;
     const source = sourceOf(size);
     const { request, ended } = await serve(source.stream, size);
@@ -99,14 +99,14 @@ describe('a delivery', () => {
   it.each([
     ['fewer', 3 * MEGABYTE, 4 * MEGABYTE],
     ['more', 4 * MEGABYTE, 3 * MEGABYTE],
-  ])('of %s bytes than were announced breaks the connection', async (_what, size, announced) => {
+  ])('of %s bytes than announced breaks the connection', async (_what, size, announced) => {
     const { request, ended } = await serve(sourceOf(size).stream, announced);
     const answer = await answerOf(request);
     await expect(ended).rejects.toThrow('announced');
     await expect(digestOf(answer)).rejects.toThrow('aborted');
   });
 
-  it('whose source breaks breaks the connection, too', async () => {
+  it('whose source breaks also breaks its connection', async () => {
     const source = sourceOf(50 * MEGABYTE);
     const { request, ended } = await serve(source.stream, 50 * MEGABYTE);
     const answer = await answerOf(request);
@@ -115,7 +115,7 @@ describe('a delivery', () => {
     await expect(digestOf(answer)).rejects.toThrow('aborted');
   });
 
-  it('leaves its source when the client goes', async () => {
+  it('destroys its source when the client disconnects', async () => {
     const source = sourceOf(100 * MEGABYTE);
     const { request, ended } = await serve(source.stream, 100 * MEGABYTE);
     (await answerOf(request)).destroy();
@@ -123,7 +123,7 @@ describe('a delivery', () => {
     expect(source.stream.destroyed).toBe(true);
   });
 
-  it('whose source breaks between its opening and its first byte fails with what broke', async () => {
+  it('whose source breaks between its opening and its first byte fails with that error', async () => {
     const { stream } = sourceOf(MEGABYTE);
     await waitForFirstBytes(stream);
     stream.destroy(new Error('the store is gone'));
@@ -133,7 +133,7 @@ describe('a delivery', () => {
     expect(res.destroyed).toBe(true);
   });
 
-  it('from a source that breaks before its first byte has not begun', async () => {
+  it('from a source that breaks before its first byte does not begin', async () => {
     const stream = new Readable({ read() {} });
     setImmediate(() => stream.destroy(new Error('no such object')));
     await expect(waitForFirstBytes(stream)).rejects.toThrow('no such object');

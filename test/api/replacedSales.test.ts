@@ -1,4 +1,4 @@
-/** An API process that is told to stop cuts the calls that do not end in time: their clients, who were still there, pay nothing. */
+/** A stopping API process cuts the calls that do not end in time. Their clients, still connected, pay nothing. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { createWorld, spawnApi } from '../harness/services.ts';
 import { until } from '../harness/until.ts';
 import { silentMp3 } from '../stubs/elevenlabsAudio.ts';
 
-/** A service that has taken a request in and has not answered it. */
+/** Responses of the service to requests that it received and has not answered, by path. */
 const waiting = new Map<string, ServerResponse>();
 let service: Server;
 let folder: string;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     request.resume();
     request.once('end', () => {
       const path = request.url ?? '';
-      // Speech is sent in part.
+      // The service sends a part of the speech.
       if (path.endsWith('/audio/speech')) response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(silentMp3(1));
       waiting.set(path.slice('/v1'.length), response);
     });
@@ -52,7 +52,7 @@ beforeAll(async () => {
         spec: { name: 'Embedder', pricing: { input: price } },
       },
     ],
-    // Whatever counted as refunded would be billed.
+    // With this budget, each refund that counts into it would be billed.
     limits: { refundedPerDay: 0 },
   };
   await writeFile(file, JSON.stringify(configuration));
@@ -69,7 +69,7 @@ afterAll(async () => {
 const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
 const MESSAGE = { role: 'assistant', content: 'All aboard.' };
 
-/** Each with what its service says after the client was cut. */
+/** Each order with the reply that its service sends after the client was cut. */
 const ORDERS: [what: string, path: string, body: object, late: object | undefined][] = [
   [
     'a whole answer',
@@ -87,7 +87,7 @@ const ORDERS: [what: string, path: string, body: object, late: object | undefine
   ['streamed speech', '/audio/speech', { model: 'tts-kokoro', input: 'Mind the gap.', streaming: true }, undefined],
 ];
 
-/** The account that ordered each. */
+/** The account of each order. */
 const accounts = new Map<string, string>();
 
 async function newPayer(what: string): Promise<string> {
@@ -120,7 +120,7 @@ beforeAll(async () => {
   expect(await api.exit).toEqual({ code: 0, signal: null });
 });
 
-it.each(ORDERS)('costs nothing that is cut when the process ends: %s', async (what) => {
+it.each(ORDERS)('charges nothing for a call that is cut when the process ends: %s', async (what) => {
   for (const table of ['usage_entries', 'holds', 'refunded_days']) {
     const { rowCount } = await sql.query(`select from ${table} where account_id = $1`, [accounts.get(what)]);
     expect([table, rowCount]).toEqual([table, 0]);

@@ -1,8 +1,8 @@
-/** Sends bytes as they are and returns what comes back until the connection ends or falls silent. */
+/** Sends raw bytes and returns the response until the connection ends or is quiet. */
 import net from 'node:net';
 
 export interface RawOptions {
-  /** How long without a byte before what came is returned. */
+  /** Time without a byte after which the response is returned. */
   quietMs?: number;
 }
 

@@ -15,7 +15,7 @@ import { startApi, type TestApi } from './startApi.ts';
 const MEGABYTE = 1_048_576;
 const events: string[] = [];
 
-/** `bytes` are announced, `sent` come; `pause` between two pieces. */
+/** Announces `bytes` and sends `sent`, with `pause` between two chunks. */
 const bytes = defineRoute({
   method: 'GET',
   path: '/test/bytes',
@@ -86,7 +86,7 @@ describe('a streamed answer', () => {
     await expect.poll(takeEvents).toEqual(['delivered']);
   });
 
-  it('of nothing is an answer too', async () => {
+  it('without content is complete', async () => {
     const response = await api.call('/test/bytes?bytes=0&sent=0');
     expect([response.status, (await response.arrayBuffer()).byteLength]).toEqual([200, 0]);
     await expect.poll(takeEvents).toEqual(['delivered']);
@@ -95,7 +95,7 @@ describe('a streamed answer', () => {
   it.each([
     ['that ends too early', `bytes=${MEGABYTE}&sent=500000`],
     ['that goes on too long', `bytes=500000&sent=${MEGABYTE}`],
-  ])('%s is cut, not passed off as whole', async (_name, query) => {
+  ])('%s is cut and does not look complete', async (_name, query) => {
     const response = await api.call(`/test/bytes?${query}`);
     await expect(response.arrayBuffer()).rejects.toThrow();
     await expect.poll(takeEvents).toEqual(['aborted']);
@@ -119,7 +119,7 @@ describe('a streamed answer', () => {
   });
 });
 
-describe('what is no proper HTTP', () => {
+describe('malformed HTTP', () => {
   const get = '/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n';
   it.each([
     ['a header of 20 kB', `GET ${get}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
@@ -145,12 +145,12 @@ describe('what is no proper HTTP', () => {
     if (status >= 400) expect(answer).toMatch(/x-request-id: [0-9a-f]{32}\r\n.*\{"error":".+"\}$/is);
   });
 
-  it('one answer per request, also when requests are pipelined', async () => {
+  it('sends one answer per request, also when requests are pipelined', async () => {
     const answer = await sendRaw(api.port, `GET ${get.replace('close', 'keep-alive')}\r\nGET ${get}\r\n`);
     expect(answer.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   });
 
-  it('what Host and forwarding headers say changes nothing', async () => {
+  it('ignores Host and forwarding headers', async () => {
     const plain = await (await api.call('/billing/balance')).json();
     for (const header of [
       'Host: evil.example:1',
@@ -174,7 +174,7 @@ describe('what is no proper HTTP', () => {
     expect(absolute).not.toContain('evil');
   });
 
-  it('a client that waits to be asked for its body is answered before it sends one', async () => {
+  it('answers a client that waits for 100 Continue before it sends its body', async () => {
     const { secret } = await api.newKey('INFERENCE');
     const request = (key: string) =>
       `POST /api/v1/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
@@ -187,7 +187,7 @@ describe('what is no proper HTTP', () => {
 });
 
 describe('slow and surplus clients', () => {
-  it('one address has at most its number of connections', async () => {
+  it('limits the connections of one address', async () => {
     const sockets = Array.from({ length: 80 }, () => net.connect(api.port, '127.0.0.1').on('error', () => undefined));
     await sleep(300);
     expect(
@@ -210,13 +210,13 @@ describe('slow and surplus clients', () => {
     for (const socket of [...ofNetwork, stranger]) socket.destroy();
   });
 
-  it('headers that do not come end the connection after ten seconds', async () => {
+  it('ends a connection without headers after ten seconds', async () => {
     const answer = await sendRaw(api.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-', { quietMs: 100_000 });
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(api.server.headersTimeout).toBe(10_000);
   });
 
-  it('a body that trickles ends the connection', async () => {
+  it('ends a connection whose body trickles', async () => {
     const { secret } = await api.newKey('INFERENCE');
     const socket = net.connect(api.port, '127.0.0.1').on('error', () => undefined);
     socket.write(
@@ -231,7 +231,7 @@ describe('slow and surplus clients', () => {
 });
 
 describe('health', () => {
-  it('says that it lives and that each part answers', async () => {
+  it('reports the process as alive and each part as ready', async () => {
     expect(await (await fetch(`${api.origin}/healthz`)).json()).toEqual({ status: 'alive' });
     const ready = await fetch(`${api.origin}/readyz`);
     expect([ready.status, await ready.json()]).toEqual([
@@ -245,7 +245,7 @@ describe('health', () => {
     ['redis', 'REDIS_URL', 'redis://127.0.0.1:1'],
     ['s3', 'S3_ENDPOINT', 'http://127.0.0.1:1'],
     ['temporal', 'TEMPORAL_ADDRESS', '127.0.0.1:1'],
-  ])('without %s it is not ready, says so soon, and lives', async (part, variable, value) => {
+  ])('reports within seconds that it is not ready without %s, and stays alive', async (part, variable, value) => {
     const lame = await startApi({ environment: { ...api.environment, [variable]: value } });
     try {
       const asked = fetch(`${lame.origin}/readyz`);
@@ -260,7 +260,7 @@ describe('health', () => {
       });
       expect(status).toBe(part === 'postgres' ? 503 : 401);
     } finally {
-      // The client of Temporal tries again until the deadline of its call, whoever closes it.
+      // Temporal's client retries until the deadline of its call, although the connection is closed.
       if (part === 'temporal') await sleep(2_500);
       await lame.stop();
     }
@@ -289,7 +289,7 @@ describe('health', () => {
     }
   });
 
-  it('shows its figures to Prometheus', async () => {
+  it('serves metrics to Prometheus', async () => {
     const response = await fetch(`${api.origin}/metrics`);
     const text = await response.text();
     expect(response.headers.get('content-type')).toContain('text/plain');
@@ -310,7 +310,7 @@ describe('health', () => {
 });
 
 describe('the end of a process', () => {
-  it('finishes every answer, accepts no new connection, and says that it is the last answer', async () => {
+  it('finishes every answer, accepts no new connection, and marks each last answer', async () => {
     const ending = await startApi({ routes, environment: api.environment });
     takeEvents();
     const agent = new http.Agent({ keepAlive: true });
@@ -338,7 +338,7 @@ describe('the end of a process', () => {
     await sleep(100);
     const ended = drain(ending.server, ending.inFlight, 10_000);
     await sleep(50);
-    // An idle connection is not reset under a request that is on its way.
+    // An idle connection is not reset while a request is on its way.
     expect(await get('/test/slow/0')).toMatchObject({ status: 200, connection: 'close' });
     await expect(fetch(`${ending.origin}/healthz`)).rejects.toThrow();
     const [slowAnswer, streamed] = await Promise.all(answers);

@@ -1,4 +1,4 @@
-/** A whole API in this process over real parts, with routes of the test's own beside the shipped ones. */
+/** Starts a whole API in this process with real parts, and a test's own routes beside the shipped ones. */
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,24 +32,23 @@ export interface TestApi {
   opened: OpenedDependencies;
   inFlight: InFlight;
   environment: Record<string, string>;
-  /** Every line that was logged. */
   log: string[];
   call(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
   newAccount(): Promise<string>;
   newKey(keyType: KeyType, more?: Partial<NewKey>): Promise<{ secret: string; keyId: string; accountId: string }>;
-  /** The same, of an account that has 1,000 USD: paid routes read the body of no other. */
+  /** Returns a key of an account with 1,000 USD. Paid routes read no body without funds. */
   fundedKey(keyType: KeyType, more?: Partial<NewKey>): Promise<{ secret: string; keyId: string; accountId: string }>;
   stop(): Promise<void>;
 }
 
 export interface TestApiOptions {
   routes?: readonly Route[];
-  /** Another process's world, to stand beside it. */
+  /** World of another process, to run beside it. */
   environment?: Record<string, string>;
   config?: (config: Config) => Config;
   parts?: (parts: Part[]) => Part[];
   connectionsPerAddress?: number;
-  /** The error budgets as they are published; by default no account of a test ever reaches one. */
+  /** `published` keeps the published error budgets. By default no account reaches one. */
   budgets?: 'published';
 }
 

@@ -1,4 +1,4 @@
-/** The audit trail: exactly what was done, by whom, in which order, and never changed afterwards. */
+/** The audit trail: exactly the acts, their actors and their order, never changed afterwards. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ async function actions(key: string): Promise<string[]> {
 }
 
 describe('GET /audit', () => {
-  it('has every act with who, what and when, newest first, and no secret', async () => {
+  it('has every act with actor, action and time, newest first, and no secret', async () => {
     const { secret, keyId, accountId } = await api.newKey('ADMIN');
     const requestIds: (string | null)[] = [];
     const act = async (line: string, body?: unknown) => {
@@ -73,7 +73,7 @@ describe('GET /audit', () => {
     expect((await trail(secret)).body.data[0]).toMatchObject({ actor: 'operator', requestId: null });
   });
 
-  it('has nothing of what was refused or changed nothing', async () => {
+  it('has no entry for acts that were refused or changed nothing', async () => {
     const { secret } = await api.newKey('ADMIN');
     const made = await create(api, secret);
     const body = { id: made.id, description: 'a key', consumptionLimit: { usd: null } };
@@ -85,7 +85,7 @@ describe('GET /audit', () => {
     expect(await actions(secret)).toEqual(['key.create']);
   });
 
-  it('is the account’s own', async () => {
+  it('shows an account only its own acts', async () => {
     const { secret } = await api.newKey('ADMIN');
     await create(api, (await api.newKey('ADMIN')).secret);
     expect(await actions(secret)).toEqual([]);
@@ -107,7 +107,7 @@ describe('GET /audit', () => {
     expect(seen).toEqual(all);
   });
 
-  it('takes no cursor that is not its own', async () => {
+  it('refuses foreign cursors', async () => {
     const { secret } = await api.newKey('ADMIN');
     await Promise.all([create(api, secret), create(api, secret)]);
     const cursor = (await trail(secret, '?limit=1')).body.nextCursor ?? '';

@@ -1,4 +1,4 @@
-/** Who may call what: every route with its kind, so that a new one is decided upon and none changes unseen. */
+/** Access to every route by its kind, so that each new route is decided upon and none changes unnoticed. */
 import { expect, it } from 'vitest';
 import { isForWallets } from '../../../api/auth/authenticate.ts';
 import { ROUTES } from '../../../api/routes.ts';
@@ -79,7 +79,7 @@ const ACCESS: Record<string, string[]> = {
   quote: ['POST /audio/quote', 'POST /audio/voice-changer/quote', 'POST /video/quote'],
 };
 
-it('every route is open to exactly those who are named for it', () => {
+it('opens every route to exactly the callers that are listed for it', () => {
   const found: Record<string, string[]> = {};
   for (const { method, path, access } of ROUTES) {
     found[access] ??= [];
@@ -89,7 +89,7 @@ it('every route is open to exactly those who are named for it', () => {
   expect(found).toEqual(ACCESS);
 });
 
-it('wallets administer no keys, and see no bills, models or characters', () => {
+it('lets wallets administer no keys and see no bills, models or characters', () => {
   const refused = /^\/(api_keys|billing|models|characters|audit|webhooks\/secret)/;
   for (const { path, access } of ROUTES) {
     if (access !== 'open' && refused.test(path)) expect(isForWallets(access), path).toBe(false);

@@ -30,7 +30,7 @@ async function answer(path: string, headers: Record<string, string>) {
   return { status: response.status, body: (await response.json()) as Body, headers: response.headers };
 }
 
-describe('which credential opens which route', () => {
+describe('credentials and routes', () => {
   it.each([
     ['an ADMIN key opens an admin route', ADMIN_ROUTE, () => `Bearer ${admin}`, 200],
     ['an ADMIN key opens every other route', ANY_KEY_ROUTE, () => `Bearer ${admin}`, 200],
@@ -76,7 +76,7 @@ describe('which credential opens which route', () => {
 });
 
 describe('without a credential', () => {
-  it('the answer is 402 with what could be paid, also where only keys are accepted', async () => {
+  it('answers 402 with the payment offers, also where only keys are accepted', async () => {
     const { status, body, headers } = await answer(`${ADMIN_ROUTE}?secret=1`, { host: 'evil.example' });
     expect(status).toBe(402);
     const { publicUrl } = api.opened.dependencies.core.config;
@@ -104,7 +104,7 @@ describe('without a credential', () => {
     expect(JSON.parse(header)).toEqual(offer);
   });
 
-  it('no two challenges share a nonce', async () => {
+  it('gives each challenge its own nonce', async () => {
     const nonces = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const { body } = await answer(ADMIN_ROUTE, {});
@@ -130,14 +130,14 @@ describe('more than one credential', () => {
     expect(await sendRaw(api.port, lines.join('\r\n'))).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
   });
 
-  it('a sign-in alone is 401 while no wallet network is configured', async () => {
+  it('refuses a sign-in alone with 401 while no wallet network is configured', async () => {
     for (const name of ['SIGN-IN-WITH-X', 'X-Sign-In-With-X']) {
       const { status, body } = await answer(ADMIN_ROUTE, { [name]: 'e30=' });
       expect({ status, body }).toEqual({ status: 401, body: { error: 'Authentication failed' } });
     }
   });
 
-  it('a payment is refused outside the top-up route, with or without a key', async () => {
+  it('refuses a payment outside the top-up route, with or without a key', async () => {
     for (const name of ['PAYMENT-SIGNATURE', 'X-402-Payment', 'X-PAYMENT']) {
       for (const more of [{}, { authorization: `Bearer ${admin}` }]) {
         const { status, body } = await answer(ADMIN_ROUTE, { [name]: 'e30=', ...more });
@@ -147,11 +147,11 @@ describe('more than one credential', () => {
   });
 });
 
-describe('keys that are kept in memory', () => {
-  /** Before one is read anew while announcements are heard: after five seconds. */
+describe('cached keys', () => {
+  /** Shorter than the five seconds after which a cached key is read again without an announcement. */
   const SOON = { timeout: 4_000, interval: 5 };
 
-  it('revoking is effective at once in every process', async () => {
+  it('takes effect at once in every process when a key is revoked', async () => {
     const other = await startApi({ environment: api.environment });
     try {
       for (let round = 0; round < 5; round += 1) {
@@ -167,7 +167,7 @@ describe('keys that are kept in memory', () => {
     }
   });
 
-  it('a lost connection to the announcements leaves a revoked key a second at most', async () => {
+  it('uses a revoked key for at most a second after the announcement connection is lost', async () => {
     const { sql } = api.opened.dependencies.core;
     const { secret, keyId } = await api.newKey('ADMIN');
     expect((await api.call(ADMIN_ROUTE, { key: secret })).status).toBe(200);
@@ -188,7 +188,7 @@ describe('keys that are kept in memory', () => {
     await expect.poll(async () => (await api.call(ADMIN_ROUTE, { key: next.secret })).status, SOON).toBe(401);
   });
 
-  it('the time of the last use is written without slowing the request down', async () => {
+  it('records the time of the last use without delaying the request', async () => {
     const { secret, keyId } = await api.newKey('ADMIN');
     const before = Date.now();
     await api.call(ADMIN_ROUTE, { key: secret });
@@ -199,7 +199,7 @@ describe('keys that are kept in memory', () => {
     expect(rows[0].last_used_at.getTime()).toBeGreaterThanOrEqual(before);
   });
 
-  it('a secret is nowhere in the database and nowhere in the log', async () => {
+  it('stores no secret in the database or the log', async () => {
     const { rows } = await api.opened.dependencies.core.sql.query('select row_to_json(k)::text as key from api_keys k');
     const stored = rows.map(({ key }) => key).join();
     for (const secret of [admin, inference]) {

@@ -24,8 +24,8 @@ function cacheOver(keys: Set<string>, listening = () => true) {
   return { find, cache: createKeyCache({ find, listening }) };
 }
 
-describe('the cache of keys', () => {
-  it('asks once for any number of requests at the same time, and not again for seconds', async () => {
+describe('the key cache', () => {
+  it('queries the database once for simultaneous requests, and not again for seconds', async () => {
     const { cache, find } = cacheOver(new Set(['a']));
     await Promise.all(Array.from({ length: 100 }, () => cache.get(hashOf('a'))));
     expect(cache.get(hashOf('a'))).toEqual(key('a'));
@@ -41,7 +41,7 @@ describe('the cache of keys', () => {
     expect(find).toHaveBeenCalledTimes(5);
   });
 
-  it('does not keep an answer that was asked for before a change and came after it', async () => {
+  it('does not keep an answer whose query began before a change and ended after it', async () => {
     let answer: (found: FoundKey | undefined) => void = () => undefined;
     const find = vi.fn(() => new Promise<FoundKey | undefined>((resolve) => (answer = resolve)));
     const cache = createKeyCache({ find, listening: () => true });
@@ -54,14 +54,14 @@ describe('the cache of keys', () => {
     void early;
   });
 
-  it('a failed question is not remembered', async () => {
+  it('does not keep a failed query', async () => {
     const find = vi.fn().mockRejectedValueOnce(new Error('gone')).mockResolvedValueOnce(key('a'));
     const cache = createKeyCache({ find, listening: () => true });
     await expect(cache.get(hashOf('a'))).rejects.toThrow('gone');
     expect(await cache.get(hashOf('a'))).toEqual(key('a'));
   });
 
-  it('while changes are not heard, what is known is a second old at most; unknown keys always are', async () => {
+  it('keeps known keys for at most a second while no changes are announced, and unknown keys never', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {
       let listening = true;
@@ -81,7 +81,7 @@ describe('the cache of keys', () => {
     }
   });
 
-  it('a flood of invented keys pushes out none that is known', async () => {
+  it('evicts no known key under a flood of invented keys', async () => {
     const { cache, find } = cacheOver(new Set(['a']));
     await cache.get(hashOf('a'));
     for (let index = 0; index < 30_000; index += 1) await cache.get(hashOf(`invented ${index}`));
@@ -92,7 +92,7 @@ describe('the cache of keys', () => {
 });
 
 describe('the time of a last use', () => {
-  it('is written once a minute per key, together with those of other keys', async () => {
+  it('is written once a minute per key, in a batch with other keys', async () => {
     const write = vi.fn(async (_uses: ReadonlyMap<string, Date>) => undefined);
     const use = createKeyUse(write);
     for (let index = 0; index < 100; index += 1) use.touch(index % 2 ? 'a' : 'b');
@@ -103,7 +103,7 @@ describe('the time of a last use', () => {
     expect([...(write.mock.calls[0]?.[0].keys() ?? [])].sort()).toEqual(['a', 'b']);
   });
 
-  it('a failed write harms nobody, and the next use is written', async () => {
+  it('survives a failed write, and is written at the next use', async () => {
     const write = vi.fn().mockRejectedValueOnce(new Error('gone')).mockResolvedValue(undefined);
     const use = createKeyUse(write);
     use.touch('a');

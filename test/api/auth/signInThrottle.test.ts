@@ -1,4 +1,4 @@
-/** What one address can make us do by sign-ins that nothing is paid for. */
+/** Work that one address can cause by sign-ins without paying for it. */
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -17,19 +17,19 @@ import { newWallet, USDC } from '../wallets/walletWorld.ts';
 
 const SIGNED = `"result":"0x1626ba7e${'0'.repeat(56)}"`;
 const REFUSED = '"result":"0x"';
-/** A minute, from one address. */
+/** Per minute and address. */
 const LIMIT = 1;
 const ASKED_LIMIT = 10 * LIMIT;
 const NOT_SIGNED = '401 The signature is not of the key of this address, and no contract there accepts it.';
 const ASKED_TOO_OFTEN = `429 Rate limit exceeded: at most ${ASKED_LIMIT} requests per minute with sign-ins that only a chain can judge from one address.`;
 const VAIN_LIMIT = 100 * LIMIT;
-/** No other address of a test. */
+/** Different from the client address of every test. */
 const PROXY = '127.255.0.1';
 
 let node: ChainNode;
 let strict: TestApi;
 let generous: TestApi;
-/** What the chain says of a contract's signature. */
+/** The chain's answer about a contract's signature. */
 let verdict: string;
 
 beforeAll(async () => {
@@ -72,13 +72,13 @@ function open(perAddressPerMinute: number): Promise<TestApi> {
 }
 
 let addresses = 1;
-/** One that nothing has been counted for. */
+/** Returns an address without counts. */
 function newAddress(): string {
   addresses += 1;
   return `127.${process.pid % 250}.${Math.floor(Math.random() * 250)}.${addresses}`;
 }
 
-/** A public address without counts: its requests arrive through the proxy. */
+/** Returns a public address without counts, whose requests arrive through the proxy. */
 function newForwardedAddress(): string {
   addresses += 1;
   return `198.51.100.${addresses}`;
@@ -97,7 +97,7 @@ function jobsWithKey(api: TestApi, address: string, secret: string): Promise<Tol
   return jobsWith(api, address, { Authorization: `Bearer ${secret}` });
 }
 
-/** An address that is not of this machine comes over the proxy. */
+/** Sends requests of other machines' addresses through the proxy. */
 function jobsWith(api: TestApi, address: string, credential: Record<string, string>): Promise<Told> {
   return new Promise((resolve, reject) => {
     const localAddress = address.startsWith('127.') ? address : PROXY;
@@ -111,7 +111,7 @@ function jobsWith(api: TestApi, address: string, credential: Record<string, stri
   });
 }
 
-/** By somebody who is not this address: only a chain can say whether it is a contract that signed so. */
+/** A sign-in that another key signed: only the chain can say whether it is valid for a contract at this address. */
 async function ofContract(claimed = newEvmWallet()): Promise<string> {
   const sent = await signed('evm text', claimed);
   return encode({ ...sent, signature: (await signed('evm text', newEvmWallet())).signature });
@@ -132,12 +132,12 @@ function statusesOf(answers: readonly Told[]): Record<string, number> {
   return countBy(answers.map(({ status }) => `${status}`));
 }
 
-/** Warnings of the API, such as that Redis did not answer and the process counts for itself. */
+/** Returns the warnings of the API, such as that Redis did not answer and the process counts locally. */
 function warningsOf({ log }: TestApi): string {
   return log.filter((line) => JSON.parse(line).level === 'warn').join('');
 }
 
-/** A run starts with fresh addresses and without what an earlier run left behind. */
+/** Runs the test with fresh addresses and without the state of an earlier run. */
 function itWithinMinute(title: string, body: () => Promise<void>): void {
   it(title, async () => {
     onTestFailed(() => void process.stderr.write(warningsOf(strict)));
@@ -148,19 +148,19 @@ function itWithinMinute(title: string, body: () => Promise<void>): void {
   });
 }
 
-itWithinMinute('a chain is asked so often for one address in vain, and no more', async () => {
+itWithinMinute('queries a chain for one address up to the limit of failed sign-ins', async () => {
   const address = newAddress();
   expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({
     [NOT_SIGNED]: ASKED_LIMIT,
     [ASKED_TOO_OFTEN]: 2,
   });
   expect(questions()).toBe(ASKED_LIMIT);
-  // A sign-in that needs no chain is still judged, and so is another address.
+  // A sign-in without a chain query is still verified, and so is one of another address.
   expect((await jobs(strict, address, await signInOf(newEvmWallet()))).status).toBe(200);
   expect((await jobs(strict, newAddress(), await ofContract())).status).toBe(401);
 });
 
-itWithinMinute('customers behind one trusted proxy are told apart', async () => {
+itWithinMinute('counts clients behind one trusted proxy separately', async () => {
   expect(await ofContracts(newForwardedAddress(), ASKED_LIMIT + 1)).toEqual({
     [NOT_SIGNED]: ASKED_LIMIT,
     [ASKED_TOO_OFTEN]: 1,
@@ -168,13 +168,13 @@ itWithinMinute('customers behind one trusted proxy are told apart', async () => 
   expect(await ofContracts(newForwardedAddress(), 1)).toEqual({ [NOT_SIGNED]: 1 });
 });
 
-it('what the chain confirms does not count', async () => {
+it('does not count sign-ins that the chain confirms', async () => {
   verdict = SIGNED;
   const address = newAddress();
   expect(await ofContracts(address, ASKED_LIMIT + 2)).toEqual({ 200: ASKED_LIMIT + 2 });
 });
 
-itWithinMinute('what others asked in vain does not keep a wallet out that could pay lately', async () => {
+itWithinMinute('admits a wallet with recent funds from an address whose limit others used up', async () => {
   const address = newAddress();
   const { account } = await newWallet(strict, 10_000_000_000n, BASE);
   const vain = { [NOT_SIGNED]: ASKED_LIMIT, [ASKED_TOO_OFTEN]: 1 };
@@ -184,12 +184,12 @@ itWithinMinute('what others asked in vain does not keep a wallet out that could 
   expect(await ofContracts(address, ASKED_LIMIT + 1)).toEqual(vain);
   verdict = SIGNED;
   expect(await ofContracts(address, 1, account)).toEqual({ 200: 1 });
-  // Its name is no way round the count for who cannot sign for it.
+  // The wallet's name does not lift the limit for a client that cannot sign for it.
   verdict = REFUSED;
   expect(await ofContracts(address, ASKED_LIMIT + 1, account)).toEqual(vain);
 });
 
-it('one address has half of the places where chains are asked', async () => {
+it('lets one address use half of the chain query slots', async () => {
   node.delayMs = 300;
   const [crowd, other] = [newAddress(), newAddress()];
   const headers = await Promise.all(Array.from({ length: 20 }, () => ofContract()));
@@ -210,27 +210,24 @@ it('two addresses that ask for all places leave some to the others', async () =>
   expect(statusesOf(await Promise.all(crowd))).not.toHaveProperty('503');
 });
 
-itWithinMinute(
-  'an address that is refused again and again is shut out, but for wallets that could pay lately',
-  async () => {
-    const address = newAddress();
-    const payer = await newWallet(strict, 10_000_000_000n);
-    expect((await jobs(strict, address, await payer.header())).status).toBe(200);
-    const bad = encode({ ...(await signed('evm text', newEvmWallet())), message: 'x' });
-    const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobs(strict, address, bad));
-    expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
-    const { sql } = strict.opened.dependencies.core;
-    const noncesOf = async () => (await sql.query('select from sign_in_nonces')).rowCount;
-    const before = await noncesOf();
-    expect(await jobs(strict, address, await signInOf(newEvmWallet()))).toEqual({
-      status: 429,
-      error: expect.stringContaining('from one address'),
-    });
-    expect(await noncesOf()).toBe(before);
-    expect((await jobs(strict, address, await payer.header())).status).toBe(200);
-    expect((await jobs(strict, newAddress(), await signInOf(newEvmWallet()))).status).toBe(200);
-  },
-);
+itWithinMinute('refuses an address after many failed sign-ins, except for wallets with recent funds', async () => {
+  const address = newAddress();
+  const payer = await newWallet(strict, 10_000_000_000n);
+  expect((await jobs(strict, address, await payer.header())).status).toBe(200);
+  const bad = encode({ ...(await signed('evm text', newEvmWallet())), message: 'x' });
+  const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobs(strict, address, bad));
+  expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
+  const { sql } = strict.opened.dependencies.core;
+  const noncesOf = async () => (await sql.query('select from sign_in_nonces')).rowCount;
+  const before = await noncesOf();
+  expect(await jobs(strict, address, await signInOf(newEvmWallet()))).toEqual({
+    status: 429,
+    error: expect.stringContaining('from one address'),
+  });
+  expect(await noncesOf()).toBe(before);
+  expect((await jobs(strict, address, await payer.header())).status).toBe(200);
+  expect((await jobs(strict, newAddress(), await signInOf(newEvmWallet()))).status).toBe(200);
+});
 
 itWithinMinute(
   'an address that tries keys in vain is shut out before the database is asked, but for keys that are known',
@@ -241,7 +238,7 @@ itWithinMinute(
     const invented = () => `FAREBOX_INFERENCE_KEY_${randomBytes(32).toString('base64url')}`;
     const calls = Array.from({ length: VAIN_LIMIT + 20 }, () => () => jobsWithKey(strict, address, invented()));
     expect(statusesOf(await together(calls, 8))).toEqual({ 401: VAIN_LIMIT, 429: 20 });
-    // A key of nobody that this process knows costs no look into the database any more, even if it is good.
+    // A key that this process does not know causes no database query any more, even if it is valid.
     const query = vi.spyOn(strict.opened.dependencies.core.sql, 'query');
     expect((await jobsWithKey(strict, address, invented())).status).toBe(429);
     expect((await jobsWithKey(strict, address, stranger.secret)).status).toBe(429);
@@ -252,14 +249,14 @@ itWithinMinute(
   },
 );
 
-itWithinMinute('wallets without funds count, however many they are', async () => {
+itWithinMinute('counts wallets without funds, however many they are', async () => {
   const address = newAddress();
   const headers = await Promise.all(Array.from({ length: VAIN_LIMIT + 10 }, () => signInOf(newEvmWallet())));
   const calls = headers.map((header) => () => jobs(strict, address, header));
   expect(statusesOf(await together(calls, 8))).toEqual({ 200: VAIN_LIMIT, 429: 10 });
 });
 
-it('sign-ins are counted by family and by what came of them', async () => {
+it('counts sign-ins by family and outcome', async () => {
   const address = newAddress();
   const before = await figures();
   expect((await jobs(generous, address, await signInOf(newEvmWallet()))).status).toBe(200);

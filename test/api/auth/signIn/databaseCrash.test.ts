@@ -1,4 +1,4 @@
-/** A Postgres of its own that is killed: what was signed in with before is known after it. */
+/** Kills a Postgres of its own: the sign-ins that it accepted before are known afterwards. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test('killed in the midst of sign-ins, Postgres has every one that was accepted', async () => {
+test('keeps every accepted sign-in when Postgres is killed meanwhile', async () => {
   const log = createLogger({ level: 'silent', name: 'crash-test' });
   const signIn = createSignIn({ settings: SETTINGS, sql: pool, clock: Date, log, throttle: OPEN_THROTTLE });
   const wallets = Array.from({ length: 4 }, newEvmWallet);
@@ -42,7 +42,7 @@ test('killed in the midst of sign-ins, Postgres has every one that was accepted'
     if (index === 100) killServer();
     const outcome = codeOf(signIn, sent).then(
       (code) => code === undefined && accepted.push(sent),
-      // Not known to be accepted, so it does not count.
+      // The outcome is unknown, so the sign-in does not count.
       () => undefined,
     );
     if (index < 100 || index % 10 === 9) await outcome;
@@ -53,7 +53,7 @@ test('killed in the midst of sign-ins, Postgres has every one that was accepted'
   await signIn.close();
 });
 
-/** Unix ms; 0 while it does not answer. */
+/** Unix ms, or 0 while Postgres does not answer. */
 async function startedAt(): Promise<number> {
   const answer = await pool.query<{ at: Date }>('select pg_postmaster_start_time() as at').catch(() => undefined);
   return answer?.rows[0]?.at.getTime() ?? 0;

@@ -1,10 +1,10 @@
 /**
- * What becomes of a good sign-in when one thing of it is changed, written down by hand: the code without what all codes
- * begin with. What stays well-formed and allowed, but is not what was signed, is INVALID_SIGNATURE.
+ * Expected codes of a valid sign-in with one change, written by hand and without the common prefix of all codes. A
+ * change that stays well-formed and allowed gives INVALID_SIGNATURE.
  */
 import { type Form, GENESIS, SOLANA } from '../../../harness/signIns.ts';
 
-/** `undefined` for a field: left out. A function gets the value that it had. */
+/** `undefined` leaves a field out. A function gets the previous value. */
 export type Value = unknown | ((before: string) => unknown);
 
 const S = 'INVALID_SIGNATURE';
@@ -19,10 +19,10 @@ const W = 'INVALID_WALLET';
 const A = 'ADDRESS_MISMATCH';
 const T = 'TIMESTAMP_MISMATCH';
 
-/** A value that is not in the text at all, and the same one where it is a field. */
+/** Pairs of a changed value and its expected code. */
 export type Values = readonly (readonly [Value, string])[];
 
-/** Strings that both the fields and the lines of the text can have; a control character is told apart below. */
+/** Strings for both the fields and the lines of the text. Control characters are listed below. */
 export const SHARED: Record<string, { line: string; values: Values }> = {
   domain: {
     line: 'domain',
@@ -108,7 +108,7 @@ export const SHARED: Record<string, { line: string; values: Values }> = {
   },
 };
 
-/** What only fields can be. */
+/** Values that only fields can have. */
 export const FIELDS: Record<string, Values> = {
   domain: [undefined, null, '', 7, ['api.example.com']].map(bad(P)),
   uri: [undefined, null, '', 5, {}].map(bad(P)),
@@ -174,7 +174,7 @@ export const FIELDS: Record<string, Values> = {
   ],
 };
 
-/** Of the form with the text, besides the text. */
+/** Fields beside the text, in the form with a text. */
 export const AROUND_TEXT: Record<string, Values> = {
   message: [
     ...[undefined, null, '', 7, [], {}].map(bad(P)),
@@ -274,7 +274,7 @@ export const BY_FORM: Record<Form, Record<string, Values>> = {
     address: [
       ...[undefined, null, '', 7].map(bad(P)),
       ...['0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A', '1'.repeat(31), '1'.repeat(45), '0'.repeat(44)].map(bad(M)),
-      // The system program, which is zero; 33 bytes; 44; the neutral element, a key of order 2, p, keys of order 8 and 4.
+      // The system program (zero), 33 bytes, 44 bytes, the neutral element, a key of order 2, p, keys of order 8 and 4.
       ...[
         '1'.repeat(32),
         '1'.repeat(33),
@@ -308,7 +308,7 @@ export const SIGNATURES: Record<'evm' | 'Solana', Values> = {
     [(before: string) => `${before.slice(0, -2)}1d`, S],
     [(before: string) => `${before.slice(0, -2)}ff`, S],
     [(before: string) => `${before.slice(0, -2)}${before.endsWith('1b') ? '1c' : '1b'}`, S],
-    // No 65 bytes: only a contract could make anything of it, and no chain is there to be asked.
+    // Not 65 bytes: only a contract could verify it, and no chain is configured here.
     [(before: string) => before.slice(0, -2), W],
     [(before: string) => `${before}00`, W],
     [(before: string) => `${before}${'6492'.repeat(16)}`, W],
@@ -331,7 +331,7 @@ export function bad(code: string) {
   return (value: Value) => [value, code] as const;
 }
 
-/** Another character of both alphabets. */
+/** Replaces the last character by another one of both alphabets. */
 function swapLast(text: string): string {
   return text.slice(0, -1) + (text.endsWith('2') ? '3' : '2');
 }

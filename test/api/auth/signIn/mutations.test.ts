@@ -7,7 +7,7 @@ import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 const nowMs = Date.now();
 const ROWS = mutations(nowMs);
 
-describe('a good sign-in of which one thing is changed', () => {
+describe('a valid sign-in with one change', () => {
   let world: SignInWorld;
   let signIn: SignIn;
   const good = new Map<Form, Sent>();
@@ -22,12 +22,12 @@ describe('a good sign-in of which one thing is changed', () => {
   });
   afterAll(() => world.close());
 
-  test('there are hundreds of changes, each of one thing', () => {
+  test('has hundreds of distinct changes', () => {
     expect(ROWS.length).toBeGreaterThan(600);
     expect(new Set(ROWS.map(([form, name]) => `${form} ${name}`)).size).toBe(ROWS.length);
   });
 
-  test.each(FORMS)('%s: is refused with the code of the rule that it breaks, whatever it is', async (form) => {
+  test.each(FORMS)('%s: is refused with the code of the rule that it breaks', async (form) => {
     const told: string[] = [];
     const expected: string[] = [];
     for (const [of, name, change, code] of ROWS) {
@@ -39,7 +39,7 @@ describe('a good sign-in of which one thing is changed', () => {
     expect(told).toEqual(expected);
   });
 
-  test('none of the refused ones used up the nonce, and each original is taken once', async () => {
+  test('keeps its nonce after the refusals, and is accepted once', async () => {
     const { rows } = await world.pool.query('select count(*)::int as count from sign_in_nonces');
     expect(rows).toEqual([{ count: 0 }]);
     for (const form of FORMS) {

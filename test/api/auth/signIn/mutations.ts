@@ -1,4 +1,4 @@
-/** The changes of a good sign-in, each of one thing, with the code that each is refused with. */
+/** Single changes of a valid sign-in, each with its expected code. */
 
 import { FORMS, type Form, GENESIS, iso, type Sent } from '../../../harness/signIns.ts';
 import {
@@ -25,7 +25,7 @@ const U = 'UNSUPPORTED_CHAIN';
 const T = 'TIMESTAMP_MISMATCH';
 const P = 'INVALID_PAYLOAD';
 
-/** Texts that are no longer what the grammar says. */
+/** Texts that violate the grammar. */
 const TEXTS: readonly (readonly [string, (text: string) => string, string])[] = [
   ['CRLF', (text) => text.replaceAll('\n', '\r\n'), M],
   ['one CR', (text) => text.replace('\n', '\r\n'), M],
@@ -136,7 +136,7 @@ function ofText(form: Form, chain: 'evm' | 'Solana', nowMs: number): Row[] {
   const lines = Object.values(SHARED).flatMap(({ line, values }) =>
     values.map(([value, code]) => rewrite(`${line} ${show(value)}`, (text) => withLine(text, line, value), code)),
   );
-  // Farther away from the timestamp beside it than may be, before it is too old or too new.
+  // Too far from the timestamp beside it, but neither too old nor too new.
   const late = [-310_000, 60_000].map((ms) =>
     rewrite(`issued ${ms} ms off`, (text) => withLine(text, 'Issued At', iso(nowMs + ms)), T),
   );

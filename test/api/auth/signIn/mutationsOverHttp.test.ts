@@ -1,4 +1,4 @@
-/** Bad sign-ins as clients send them: over a socket, to routes of every kind. Each is refused for what is wrong with it. */
+/** Invalid sign-ins over HTTP, to routes of every kind. Each is refused with the code of its fault. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ODD_ENCODINGS } from '../../../harness/oddEncodings.ts';
 import {
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-/** What the answer says, and what it should: where only wallets are known there is no code. */
+/** Returns the status and body of the response. Routes for wallets alone answer without a code. */
 async function told(name: string, header: string, turn: number): Promise<{ name: string; said: unknown }> {
   const [method, path] = ROUTES[turn % ROUTES.length] ?? ROUTES[0];
   const field = turn % 2 === 0 ? 'SIGN-IN-WITH-X' : 'X-Sign-In-With-X';
@@ -61,7 +61,7 @@ function expected(name: string, code: string, turn: number): { name: string; sai
   return { name, said: [401, body] };
 }
 
-it(`${ROWS.length} sign-ins with one thing changed are refused with their code, and none for being many`, async () => {
+it(`refuses ${ROWS.length} sign-ins with one change by their code, and none for their number`, async () => {
   expect(ROWS.length).toBeGreaterThan(1_000);
   const calls = ROWS.map(([form, name, change], turn) => async () => {
     return await told(`${form} ${name}`, encode(change(good.get(form) ?? {})), turn);
@@ -70,22 +70,22 @@ it(`${ROWS.length} sign-ins with one thing changed are refused with their code, 
   expect(answers).toEqual(ROWS.map(([form, name, , code], turn) => expected(`${form} ${name}`, code, turn)));
 });
 
-it.each(ODD_ENCODINGS)('a good sign-in %s cannot be read', async (name, write) => {
+it.each(ODD_ENCODINGS)('refuses a valid sign-in %s as unreadable', async (name, write) => {
   for (const [turn, form] of FORMS.entries()) {
     const header = write(good.get(form) ?? {});
-    // What HTTP joins headers with may stand for two of them.
+    // A comma, with which HTTP joins headers, may stand for two sign-ins.
     const asTwo = { name, said: [400, { error: expect.stringContaining('exactly one credential') }] };
     const refused = header.includes(',') ? asTwo : expected(name, 'PARSE_ERROR', turn);
     expect(await told(name, header, turn)).toEqual(refused);
   }
 });
 
-it('a header that is longer than all headers may be is not read at all', async () => {
+it('refuses a header above the limit for all headers unread', async () => {
   const response = await api.call('/jobs', { headers: { 'SIGN-IN-WITH-X': 'A'.repeat(17_000) } });
   expect(response.status).toBe(431);
 });
 
-it('nothing of all that was written down, and each original is still good, once', async () => {
+it('writes nothing for refused sign-ins, and accepts each original once', async () => {
   const { sql } = api.opened.dependencies.core;
   const { rows } = await sql.query(
     `select (select count(*)::int from sign_in_nonces) as nonces, (select count(*)::int from accounts) as accounts,

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FORMS, newEvmWallet, newSolanaWallet, signed, signText } from '../../../harness/signIns.ts';
 import { codeOf, createSignInWorld, type SignInWorld } from './signInWorld.ts';
 
-describe('one sign-in, many times', () => {
+describe('a repeated sign-in', () => {
   let world: SignInWorld;
   beforeAll(async () => {
     world = await createSignInWorld();
   });
   afterAll(() => world.close());
 
-  test.each(FORMS)('%s: 1,000 times at once over two processes is accepted once', async (form) => {
+  test.each(FORMS)('%s: is accepted once of 1,000 times at once over two processes', async (form) => {
     const two = [world.open(), world.open()];
     const sent = await signed(form, form.startsWith('evm') ? newEvmWallet() : newSolanaWallet());
     const codes = await Promise.all(
@@ -19,7 +19,7 @@ describe('one sign-in, many times', () => {
     expect(codes.filter((code) => code === 'NONCE_REUSED')).toHaveLength(999);
   });
 
-  test('the same text in its other form, and in other spellings of JSON and base64, is the same sign-in', async () => {
+  test('is the same in its other form and in other spellings of JSON and base64', async () => {
     const signIn = world.open();
     const wallet = newEvmWallet();
     const terms = { nonce: 'abcdefgh12345678', nowMs: Date.now() };
@@ -34,7 +34,7 @@ describe('one sign-in, many times', () => {
     expect(codes.filter((code) => code === 'NONCE_REUSED')).toHaveLength(3);
   });
 
-  test('a process that starts later knows of it', async () => {
+  test('is known to a process that starts later', async () => {
     const sent = await signed('evm fields', newEvmWallet());
     const first = world.open();
     expect(await codeOf(first, sent)).toBeUndefined();
@@ -42,7 +42,7 @@ describe('one sign-in, many times', () => {
     expect(await codeOf(world.open(), sent)).toBe('NONCE_REUSED');
   });
 
-  test('the nonce is used up before anything is answered: a second one of the wallet needs its own', async () => {
+  test('uses up its nonce before the answer: a second sign-in needs its own nonce', async () => {
     const wallet = newSolanaWallet();
     const signIn = world.open();
     const nonce = 'sameNonce123';
@@ -52,7 +52,7 @@ describe('one sign-in, many times', () => {
     expect(await codeOf(signIn, await signed('Solana text', newSolanaWallet(), { nonce }))).toBeUndefined();
   });
 
-  test('a process whose clock is behind takes nothing that may be forgotten already', async () => {
+  test('is refused by a process whose clock is behind once its nonce may be forgotten', async () => {
     const behind = world.open({ clock: { now: () => Date.now() - 60_000 } });
     const wallet = newEvmWallet();
     const old = await signed('evm text', wallet, { nowMs: Date.now() - 331_000 });
@@ -62,7 +62,7 @@ describe('one sign-in, many times', () => {
     expect(await codeOf(world.open(), sent)).toBe('EXPIRED');
   });
 
-  test('when the database does not answer nobody is signed in', async () => {
+  test('is refused while the database does not answer', async () => {
     const signIn = world.open({
       sql: {
         query: () => Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })),

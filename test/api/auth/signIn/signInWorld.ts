@@ -1,4 +1,4 @@
-/** Sign-in over a database of its own, as two processes would have it: a pool each. */
+/** Sign-in with its own database, as in two processes with a pool each. */
 import type pg from 'pg';
 import { createSignIn, type SignInParts } from '../../../../api/auth/signIn/createSignIn.ts';
 import type { SignIn } from '../../../../api/auth/signIn/signIn.ts';
@@ -15,7 +15,7 @@ export const SETTINGS: X402Settings = {
   networks: [],
 };
 
-/** How much an address may have asked is looked at over HTTP (signInThrottle.test.ts). */
+/** Throttles nothing. Tests of limits are in signInThrottle.test.ts. */
 export const OPEN_THROTTLE: SignInParts['throttle'] = {
   requireOpen: () => undefined,
   askChain: (_from, _wallet, ask) => ask(),
@@ -24,7 +24,7 @@ export const FROM = '127.0.0.1';
 
 export interface SignInWorld {
   pool: pg.Pool;
-  /** Over a pool of its own. */
+  /** Opens a sign-in with its own pool. */
   open(parts?: Partial<SignInParts>): SignIn;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export async function createSignInWorld(): Promise<SignInWorld> {
   };
 }
 
-/** The code of the refusal without what all codes begin with; undefined: signed in. */
+/** Returns the code of the refusal without the common prefix, or undefined when signed in. */
 export async function codeOf(signIn: SignIn, sent: unknown): Promise<string | undefined> {
   try {
     await signIn.verify(typeof sent === 'string' ? sent : encode(sent), FROM);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('the libraries of x402 sign in unchanged', () => {
+describe('the unchanged x402 libraries', () => {
   const info = (chainId: string) => ({
     ...{ domain: `${DOMAIN}:8443`, uri: `https://${DOMAIN}:8443/api/v1/chat`, version: '1', chainId },
     ...{ type: chainId === BASE ? ('eip191' as const) : ('ed25519' as const), nonce: newNonce() },
@@ -54,7 +54,7 @@ describe('the libraries of x402 sign in unchanged', () => {
     }
   });
 
-  test('an evm address in lower case, which the library spells its own way in the text', async () => {
+  test('an evm address in lower case, which the library changes to checksum case in the text', async () => {
     const wallet = newEvmWallet();
     const lower = { ...wallet, address: wallet.address.toLowerCase() as Hex };
     const payload = await createSIWxPayload(info(BASE) as never, lower, url);
@@ -76,8 +76,8 @@ describe('the libraries of x402 sign in unchanged', () => {
   });
 });
 
-describe('one wallet, however it is spelled', () => {
-  test('lower case, upper case and mixed case of an evm address are the same wallet', async () => {
+describe('spellings of one wallet', () => {
+  test('gives lower, upper and mixed case of an evm address the same wallet', async () => {
     const wallet = newEvmWallet();
     const spellings = [wallet.address, wallet.address.toLowerCase(), `0x${wallet.address.slice(2).toUpperCase()}`];
     for (const address of spellings) {
@@ -96,7 +96,7 @@ describe('one wallet, however it is spelled', () => {
     }
   });
 
-  test('fields of which the text was signed with the address as it was sent', async () => {
+  test('accepts fields whose text was signed with the address as it was sent', async () => {
     const wallet = newEvmWallet();
     const terms = { nonce: newNonce(), nowMs: Date.now() };
     const address = wallet.address.toLowerCase();
@@ -105,7 +105,7 @@ describe('one wallet, however it is spelled', () => {
     expect(await codeOf(signIn, { ...fields, address, signature })).toBeUndefined();
   });
 
-  test('a Solana signature in base64 instead of base58', async () => {
+  test('accepts a Solana signature in base64 instead of base58', async () => {
     const sent = await signed('Solana text', newSolanaWallet());
     const signature = Buffer.from(base58.decode(String(sent.signature))).toString('base64');
     expect(await codeOf(signIn, { ...sent, signature: signature.replace('==', '') })).toBe('INVALID_SIGNATURE');
@@ -114,8 +114,8 @@ describe('one wallet, however it is spelled', () => {
   });
 });
 
-describe('a signature has one spelling', () => {
-  test('evm: neither high s, nor v of 0 and 1, nor upper case, nor the short form', async () => {
+describe('spellings of a signature', () => {
+  test('refuses high s, v of 0 and 1, upper case and the short form for evm', async () => {
     const sent = await signed('evm fields', newEvmWallet());
     const [r, s, v] = parts(String(sent.signature));
     const high = (SECP256K1_N - BigInt(`0x${s}`)).toString(16).padStart(64, '0');
@@ -134,7 +134,7 @@ describe('a signature has one spelling', () => {
     expect(await codeOf(signIn, sent)).toBeUndefined();
   });
 
-  test('Solana: neither S plus the order, nor another sign, nor leading ones', async () => {
+  test('refuses S plus the order, other signs and leading ones for Solana', async () => {
     const sent = await signed('Solana fields', newSolanaWallet());
     const signature = base58.decode(String(sent.signature));
     const added = withScalar(signature, scalarOf(signature) + ED25519_L);
@@ -146,8 +146,8 @@ describe('a signature has one spelling', () => {
   });
 });
 
-describe('what was signed for something else is no sign-in', () => {
-  test('typed data (EIP-712) that has the very text in it', async () => {
+describe('a signature that was made for something else', () => {
+  test('is refused for typed data (EIP-712) that contains the text', async () => {
     const wallet = newEvmWallet();
     const sent = await signed('evm text', wallet);
     const signature = await wallet.signTypedData({
@@ -162,7 +162,7 @@ describe('what was signed for something else is no sign-in', () => {
     );
   });
 
-  test('a transaction of an evm chain', async () => {
+  test('is refused for a transaction of an evm chain', async () => {
     const wallet = newEvmWallet();
     const sent = await signed('evm fields', wallet);
     const transaction = await wallet.signTransaction({
@@ -178,7 +178,7 @@ describe('what was signed for something else is no sign-in', () => {
     );
   });
 
-  test('a transaction of Solana', async () => {
+  test('is refused for a transaction of Solana', async () => {
     const wallet = newSolanaWallet();
     const compiled = compileTransactionMessage({
       version: 0,
@@ -196,7 +196,7 @@ describe('what was signed for something else is no sign-in', () => {
     expect(await codeOf(signIn, { ...sent, signature })).toBe('INVALID_SIGNATURE');
   });
 
-  test.each(FORMS)("another wallet's signature over the same text: %s", async (form) => {
+  test.each(FORMS)("is refused for another wallet's signature over the same text: %s", async (form) => {
     const make = form.startsWith('evm') ? newEvmWallet : newSolanaWallet;
     const [one, other] = [make(), make()];
     const terms = { nonce: newNonce(), nowMs: Date.now() };
@@ -214,11 +214,11 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
     ...['c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa'],
     ...['26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'],
     ...['26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85'],
-    // Zero and one once more, written as p and p + 1.
+    // The values zero and one again, written as p and p + 1.
     ...[`ed${'ff'.repeat(30)}7f`, `ed${'ff'.repeat(31)}`, `ee${'ff'.repeat(30)}7f`, `ee${'ff'.repeat(31)}`],
   ].map((hex) => Buffer.from(hex, 'hex'));
 
-  test('no key of small order, in none of its encodings, nor one above p', () => {
+  test('refuses keys of small order in every encoding, and keys above p', () => {
     for (const key of small) expect(isValidPublicKey(key), key.toString('hex')).toBe(false);
     for (let low = 0xed; low <= 0xff; low += 1) {
       const key = Buffer.from(`${low.toString(16)}${'ff'.repeat(30)}7f`, 'hex');
@@ -227,7 +227,7 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
     for (const length of [0, 31, 33]) expect(isValidPublicKey(Buffer.alloc(length, 7))).toBe(false);
   });
 
-  test('200 messages of the constant signature that other libraries take for the neutral element', async () => {
+  test('refuses the constant signature that other libraries accept for the neutral element, on 200 messages', async () => {
     const identity = Buffer.from('01'.padEnd(64, '0'), 'hex');
     const signature = base58.encode(Buffer.concat([identity, Buffer.alloc(32)]));
     const zero = base58.encode(Buffer.alloc(64));
@@ -245,7 +245,7 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
   const wallet = ed25519.utils.getExtendedPublicKey(new Uint8Array(32).fill(7));
   const message = Buffer.from('a message');
   const point = (hex: Buffer | Uint8Array) => ed25519.ExtendedPoint.fromHex(hex, true);
-  /** Signs by hand, so that R and the key may be what no library makes. */
+  /** Signs with any R and key, also with those that no library makes. */
   function forged(choice: { key?: Uint8Array; r: Uint8Array; nonce: bigint }): Uint8Array {
     const key = choice.key ?? wallet.pointBytes;
     const k = hashToScalar(choice.r, key, message);
@@ -253,19 +253,19 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
     return withScalar(new Uint8Array([...choice.r, ...new Uint8Array(32)]), scalar);
   }
 
-  test('what is made by the book is good', () => {
+  test('accepts a correct signature', () => {
     const r = ed25519.ExtendedPoint.BASE.multiply(99n).toRawBytes();
     expect(isSignedBy(wallet.pointBytes, message, forged({ r, nonce: 99n }))).toBe(true);
     expect(ed25519.verify(forged({ r, nonce: 99n }), message, wallet.pointBytes)).toBe(true);
   });
 
-  test('an R of more than p is not the R that it stands for', () => {
-    // p + 1 stands for the neutral element, which is 0 times the base point.
+  test('does not reduce an R above p', () => {
+    // p + 1 encodes the neutral element, which is 0 times the base point.
     const r = Buffer.from(`ee${'ff'.repeat(30)}7f`, 'hex');
     expect(isSignedBy(wallet.pointBytes, message, forged({ r, nonce: 0n }))).toBe(false);
   });
 
-  test('a small part in R or in the key is not multiplied away: the equation without cofactor', () => {
+  test('refuses small-order parts in R by the equation without cofactor', () => {
     const torsion = point(small[8] ?? Buffer.alloc(0));
     const r = ed25519.ExtendedPoint.BASE.multiply(99n).add(torsion).toRawBytes();
     const mixedR = forged({ r, nonce: 99n });
@@ -273,7 +273,7 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
     expect(isSignedBy(wallet.pointBytes, message, mixedR)).toBe(false);
   });
 
-  test('S is below the order, or it is none', () => {
+  test('refuses an S that is not below the order', () => {
     const good = forged({ r: ed25519.ExtendedPoint.BASE.multiply(99n).toRawBytes(), nonce: 99n });
     for (let times = 1n; times <= 14n; times += 1n) {
       const added = withScalar(good, scalarOf(good) + times * ED25519_L);
@@ -283,13 +283,13 @@ describe('Ed25519, where implementations differ ("Taming the many EdDSAs")', () 
     expect(isSignedBy(wallet.pointBytes, message, good.subarray(0, 63))).toBe(false);
   });
 
-  test('a number that is no point is nobody', () => {
+  test('refuses a key that is no point of the curve', () => {
     // 2 is on no point of the curve.
     const nobody = Buffer.from('02'.padEnd(64, '0'), 'hex');
     expect(isSignedBy(nobody, message, Buffer.alloc(64))).toBe(false);
   });
 
-  test('agrees with the other library on 200 signatures and on as many spoiled ones', () => {
+  test('agrees with the other library on 200 signatures and as many damaged ones', () => {
     const pkcs8 = Buffer.from('302e020100300506032b657004220420', 'hex');
     for (let turn = 0; turn < 200; turn += 1) {
       const secret = Buffer.alloc(32, turn);

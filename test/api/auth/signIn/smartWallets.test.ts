@@ -26,7 +26,7 @@ const NODE: PaymentNetworkSettings = {
 };
 const WITH_NODE = { ...SETTINGS, networks: [NODE] };
 
-/** A node's answer to eth_call, and how often it was asked. */
+/** Returns an `ethCall` over this node, and a record of its calls. */
 function askNode(url: () => string) {
   const asked: { to?: Hex; gas: bigint }[] = [];
   const ethCall: EthCall = async (network, { gas, ...call }, signal) => {
@@ -47,7 +47,7 @@ function askNode(url: () => string) {
   return { ethCall, asked };
 }
 
-/** A sign-in as the contract's at this address, with whatever stands for its signature. */
+/** Makes a sign-in of the contract at this address with any bytes as its signature. */
 async function signInAs(address: string, sign: (text: string) => Promise<Hex> | Hex): Promise<Sent> {
   const message = textOf('evm text', address, { nonce: newNonce(), nowMs: Date.now() });
   return { address, message, signature: await sign(message), chainId: BASE };
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('wallets that are contracts, on a chain', () => {
+describe('wallets that are contracts', () => {
   let chain: EvmChain;
   let signIn: SignIn;
   const { ethCall, asked } = askNode(() => chain.rpcUrl);
@@ -75,11 +75,11 @@ describe('wallets that are contracts, on a chain', () => {
   });
   afterAll(() => chain.stop());
 
-  test('a deployed one signs in by its owner, once, and as nobody else (EIP-1271)', async () => {
+  test('sign in when deployed by their owner, once, and as nobody else (EIP-1271)', async () => {
     const address = await chain.deployNamed('SmartWallet', [owner.address]);
     const sent = await signInAs(address, by(owner));
     const wallet = await signIn.verify(encode(sent), FROM);
-    // The owner of this address on another chain may be somebody else.
+    // On another chain the address may have another owner.
     expect(wallet).toEqual({ family: 'evm', address: address.toLowerCase(), chain: BASE });
     expect(await codeOf(signIn, sent)).toBe('NONCE_REUSED');
     expect(await codeOf(signIn, await signInAs(address, by(newEvmWallet())))).toBe('INVALID_SIGNATURE');
@@ -87,7 +87,7 @@ describe('wallets that are contracts, on a chain', () => {
     expect(await codeOf(signIn, { ...(await signInAs(other, by(owner))) })).toBe('INVALID_SIGNATURE');
   });
 
-  test('one that is not deployed yet signs in by the recipe of its making (EIP-6492), and stays undeployed', async () => {
+  test('sign in before deployment by their factory call (EIP-6492), and stay undeployed', async () => {
     const { address, wrap } = await undeployed(chain, owner);
     const sent = await signInAs(address, async (message) => wrap(await owner.signMessage({ message })));
     expect(await codeOf(signIn, sent)).toBeUndefined();
@@ -98,7 +98,7 @@ describe('wallets that are contracts, on a chain', () => {
     expect(await codeOf(signIn, bare)).toBe('INVALID_SIGNATURE');
   });
 
-  test('one that was made meanwhile may go on wrapping its signatures, and one that changes its mind is heard', async () => {
+  test('may still wrap signatures after deployment, and are asked again each time', async () => {
     const { address, wrap, make } = await undeployed(chain, owner);
     await make();
     const wrapped = await signInAs(address, async (message) => wrap(await owner.signMessage({ message })));
@@ -111,33 +111,33 @@ describe('wallets that are contracts, on a chain', () => {
     expect(await codeOf(signIn, await signInAs(fickle, () => '0x00'))).toBe('INVALID_SIGNATURE');
   });
 
-  test("a wrapped signature makes nobody the owner of another's address", async () => {
+  test('cannot sign for another address by a wrapped signature', async () => {
     const { wrap } = await undeployed(chain, owner);
     const victim = newEvmWallet();
     const sent = await signInAs(victim.address, async (message) => wrap(await owner.signMessage({ message })));
     expect(await codeOf(signIn, sent)).toBe('INVALID_SIGNATURE');
   });
 
-  test.each(['RevertingWallet', 'EndlessWallet', 'VerboseWallet'])('%s does not sign in', async (name) => {
+  test.each(['RevertingWallet', 'EndlessWallet', 'VerboseWallet'])('that are a %s do not sign in', async (name) => {
     const address = await chain.deployNamed(name);
     expect(await codeOf(signIn, await signInAs(address, by(owner)))).toBe('INVALID_SIGNATURE');
   });
 
-  test('one that signs everything is its own affair; its nonces are used once all the same', async () => {
+  test('that accept every signature use each nonce once all the same', async () => {
     const address = await chain.deployNamed('YesWallet');
     const sent = await signInAs(address, () => '0x00');
     expect(await codeOf(signIn, sent)).toBeUndefined();
     expect(await codeOf(signIn, { ...sent, signature: '0x01' })).toBe('NONCE_REUSED');
   });
 
-  test('what is built into nodes is nobody, though one of it echoes the magic value', async () => {
+  test('are no precompiles of nodes, although one of them echoes the magic value', async () => {
     for (const low of [1, 2, 3, 4, 9, 10, 0x100]) {
       const address = `0x${low.toString(16).padStart(40, '0')}`;
       expect(await codeOf(signIn, await signInAs(address, () => '0x00'))).toBe('INVALID_WALLET');
     }
   });
 
-  test('the key of an address asks no chain; nor does a signature that is said to be of a key', async () => {
+  test("need no chain query for the key of an address, nor for a signature declared as a key's", async () => {
     asked.length = 0;
     expect(await codeOf(signIn, await signInAs(owner.address, by(owner)))).toBeUndefined();
     const sent = await signInAs(owner.address, by(newEvmWallet()));
@@ -147,7 +147,7 @@ describe('wallets that are contracts, on a chain', () => {
     expect(asked).toMatchObject([{ to: owner.address.toLowerCase(), gas: 2_000_000n }]);
   });
 
-  test('the other spellings of a key signature are refused before any chain is asked', async () => {
+  test('need no chain query to refuse other spellings of a key signature', async () => {
     asked.length = 0;
     const sent = await signInAs(owner.address, by(owner));
     const v = String(sent.signature).endsWith('1b') ? '00' : '01';
@@ -158,7 +158,7 @@ describe('wallets that are contracts, on a chain', () => {
   });
 });
 
-describe('a node that does not do its part', () => {
+describe('a faulty node', () => {
   let server: Server;
   let signIn: SignIn;
   let answer: (body: string) => string | undefined = () => undefined;
@@ -183,13 +183,13 @@ describe('a node that does not do its part', () => {
     server.close();
   });
 
-  test('one that is silent: 503 after two seconds, and never "valid"', async () => {
+  test('that is silent gives 503 after two seconds, and never "valid"', async () => {
     const startMs = performance.now();
     await expect(codeOf(signIn, await sent())).rejects.toMatchObject({ code: 'unavailable' });
     expect(performance.now() - startMs).toBeGreaterThan(1_900);
   });
 
-  test('one that is asked by too many at once is not asked more', async () => {
+  test('that has too many calls gets no more', async () => {
     const many = await Promise.all(Array.from({ length: 40 }, sent));
     const waits = many.map((one) =>
       codeOf(signIn, one).then(
@@ -210,12 +210,12 @@ describe('a node that does not do its part', () => {
     ['another value', `0xffffffff${'0'.repeat(56)}`],
     ['true', `0x${'0'.repeat(63)}1`],
     ['what the other question is answered with', '0x01'],
-  ])('an answer that is %s is no', async (_, data) => {
+  ])('that answers with %s signs nobody in', async (_, data) => {
     answer = () => result(data);
     expect(await codeOf(signIn, await sent())).toBe('INVALID_SIGNATURE');
   });
 
-  test('no JSON, or nobody there: 503', async () => {
+  test('without JSON or without a listener gives 503', async () => {
     answer = () => 'busy';
     await expect(codeOf(signIn, await sent())).rejects.toMatchObject({ code: 'unavailable' });
     const nobody = world.open({
@@ -225,7 +225,7 @@ describe('a node that does not do its part', () => {
     await expect(codeOf(nobody, await sent())).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('without a node such wallets are told so', async () => {
+  test('that is not configured is named in the refusal', async () => {
     const alone = world.open();
     const error = await alone.verify(encode(await sent()), FROM).then(
       () => undefined,
