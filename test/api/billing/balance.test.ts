@@ -115,7 +115,7 @@ describe('GET /billing/balance', () => {
     expect(presentBalance({ ...NOTHING, ...balance })).toEqual(expected);
   });
 
-  it('is the ledger’s, over HTTP, to an ADMIN key of that account', async () => {
+  it('equals the ledger, over HTTP, for an ADMIN key of that account', async () => {
     const { sql } = api.opened.dependencies.core;
     const { id: accountId } = await createAccount(sql, { name: 'rich', diemDailyAllocation: 2_000_000_000n });
     await grant(sql, {

@@ -8,7 +8,7 @@ let other: TestApi;
 beforeAll(async () => {
   api = await startApi();
   other = await startApi({ environment: api.environment });
-  // Until Redis answers, each counts for itself.
+  // Each process counts for itself until Redis answers.
   for (const { opened } of [api, other]) await pingRedis(opened.dependencies.core.redis, 10_000);
 });
 afterAll(async () => {
@@ -36,7 +36,7 @@ describe('GET /billing/usage', () => {
     );
   });
 
-  it('says the same to HEAD, without a body', async () => {
+  it('answers HEAD with the same status and headers, without a body', async () => {
     const response = await api.call('/billing/usage', { method: 'HEAD' });
     expect([response.status, await response.text(), response.headers.get('deprecation')]).toEqual([
       410,
@@ -45,7 +45,7 @@ describe('GET /billing/usage', () => {
     ]);
   });
 
-  it('answers each address 60 times a minute, over all processes, whatever it says of itself', async () => {
+  it('answers each address 60 times a minute over all processes, whatever its forwarding headers say', async () => {
     const statuses: number[] = [];
     for (let turn = 0; turn < 62; turn += 1) statuses.push((await askFrom('127.0.0.2', turn)).status);
     expect(statuses).toEqual([...Array.from({ length: 60 }, () => 410), 429, 429]);
@@ -63,7 +63,7 @@ interface Answered {
   text: string;
 }
 
-/** By turns over both processes; the headers are what a client might try. */
+/** Alternates between both processes. The headers claim other addresses. */
 function askFrom(localAddress: string, turn: number): Promise<Answered> {
   const { origin } = turn % 2 === 0 ? api : other;
   const headers = { 'x-forwarded-for': `198.51.100.${turn}`, forwarded: `for=198.51.100.${turn}` };

@@ -42,10 +42,10 @@ async function analytics({ secret }: Payer, query = ''): Promise<Analytics> {
   return body as Analytics;
 }
 
-/** What the expected figures below are made of; the clock is left on the third day. */
+/** Sells what gives the expected figures below, and leaves the clock on the third day. */
 async function sellOverThreeDays(who: Payer, keyId: string): Promise<void> {
   await setClock(`'2026-05-03T10:00:00Z'::timestamptz`);
-  // 0.04 diem, 0.06 bundled; then 0.14 bundled and 0.16 usd.
+  // First 0.04 diem and 0.06 bundled, then 0.14 bundled and 0.16 usd.
   await bill(api, { ...who, keyId }, 100_000_000n, { units: '0.1' });
   await bill(api, { ...who, keyId: null }, 300_000_000n, { units: '0.2' });
   await setClock(`'2026-05-04T23:59:59.999999Z'::timestamptz`);
@@ -127,7 +127,7 @@ describe('GET /billing/usage-analytics', () => {
     }
   });
 
-  it('is seven days when nothing is asked, ninety at most, and all zero for nothing', async () => {
+  it('covers seven days by default, ninety at most, and is all zero without sales', async () => {
     const who = await payer(api);
     const today = new Date().toISOString().slice(0, 10);
     const seven = await analytics(who);
@@ -144,7 +144,7 @@ describe('GET /billing/usage-analytics', () => {
     expect((await analytics(who, '?lookback=1d')).byDate).toEqual([{ date: today, USD: 0, DIEM: 0 }]);
   });
 
-  it('shows what was billed a moment ago, also when it was asked before', async () => {
+  it('includes a bill at once, also after an earlier request', async () => {
     const who = await payer(api);
     for (const expected of [0, 0.5, 1]) {
       expect((await analytics(who)).byDate.at(-1)).toMatchObject({ USD: expected });
@@ -153,7 +153,7 @@ describe('GET /billing/usage-analytics', () => {
     }
   });
 
-  it('tells keys of one description apart, whatever they are called', async () => {
+  it('keeps keys with the same description apart, whatever that is', async () => {
     const who = await payer(api);
     const names = ['same', 'same', 'date', '__proto__', ''];
     for (const [index, description] of names.entries()) {
@@ -168,7 +168,7 @@ describe('GET /billing/usage-analytics', () => {
     expect(day.get('date')).toBe(Date.parse(new Date().toISOString().slice(0, 10)));
   });
 
-  it('that sums for too long is given up in the documented words', async () => {
+  it('that takes too long fails with the documented words', async () => {
     const who = await payer(api);
     const { DATABASE_URL: databaseUrl = '' } = api.environment;
     const impatient = openPool({ databaseUrl, applicationName: 'x', statementTimeoutMs: 200 });
@@ -183,7 +183,7 @@ describe('GET /billing/usage-analytics', () => {
   });
 });
 
-describe('the days of a question', () => {
+describe('the days of a query', () => {
   it.each([
     [{ lookback: '3d' }, '2028-03-01', ['2028-02-28', '2028-02-29', '2028-03-01']],
     [

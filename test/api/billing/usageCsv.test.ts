@@ -31,14 +31,14 @@ async function csv(key: string, query = '', accept = 'text/csv'): Promise<Respon
   return response;
 }
 
-/** The lines of a CSV answer, without the names of the columns. */
+/** Returns the lines of a CSV answer without its header line. */
 async function lines(response: Response): Promise<string[][]> {
   const [names, ...rows] = readCsv(await response.text());
   expect(names).toEqual(COLUMNS);
   return rows;
 }
 
-/** What a JSON entry must look like in CSV; `notes` that a spreadsheet would run come behind an apostrophe. */
+/** Returns the CSV line of a JSON entry. `notes` that a spreadsheet would run start with an apostrophe. */
 function asLine(entry: UsageEntry): string[] {
   const details = entry.inferenceDetails;
   const decimal = (value: number) =>
@@ -80,7 +80,7 @@ const NASTY = [
 ];
 
 describe('the usage history as CSV', () => {
-  it('reads back as what JSON says, whatever stands in it', async () => {
+  it('has the same values as the JSON, whatever characters they contain', async () => {
     const { secret, ...who } = await payer(api, { usd: 10n ** 12n, bundled: 7n, diem: 3n });
     for (const text of NASTY) {
       const id = await bill(api, who, 1_000_000_005n, { notes: text, sku: text, promptTokens: 5 });
@@ -102,13 +102,13 @@ describe('the usage history as CSV', () => {
     expect(data.map(({ notes }) => notes)).toEqual(expect.arrayContaining(NASTY));
   });
 
-  it('has amounts that no double could carry, to the last nano', async () => {
+  it('has exact amounts beyond the range of a double', async () => {
     const { secret, ...who } = await payer(api, { usd: 4_000_000_000_000_000_001n });
     await bill(api, who, 4_000_000_000_000_000_001n);
     expect((await lines(await csv(secret)))[0]?.[4]).toBe('4000000000.000000001');
   });
 
-  it('of nothing is the names of the columns', async () => {
+  it('without entries is the header line', async () => {
     const { secret } = await payer(api);
     expect(await lines(await csv(secret))).toEqual([]);
     expect(await lines(await csv(secret, '?pageSize=10'))).toEqual([]);
@@ -148,7 +148,7 @@ describe('a long history as CSV', () => {
     all = await walk(api, who.secret, '');
   });
 
-  it('is one stream of all of it without a page size, within the range that was asked', async () => {
+  it('is one stream of all entries of the requested range without a page size', async () => {
     expect(all).toHaveLength(MANY);
     const whole = await csv(who.secret);
     expect(whole.headers.get('x-next-cursor')).toBeNull();
@@ -162,7 +162,7 @@ describe('a long history as CSV', () => {
     expect(diem).toEqual(rows.filter((row) => row[5] === 'DIEM'));
   });
 
-  it('comes in pages with a page size, each with its columns, the last without a cursor', async () => {
+  it('comes in pages with a page size: each has the header line, the last no cursor', async () => {
     const rows: string[][] = [];
     const sizes: number[] = [];
     let query = '?pageSize=1000&currency=USD';
@@ -179,12 +179,12 @@ describe('a long history as CSV', () => {
     expect(rows).toEqual(all.filter((entry) => entry.currency === 'USD').map(asLine));
   });
 
-  it('goes on in JSON with the cursor of a CSV page', async () => {
+  it('continues in JSON with the cursor of a CSV page', async () => {
     const next = (await csv(who.secret, '?pageSize=10')).headers.get('x-next-cursor');
     expect((await history(api, who.secret, `?cursor=${next}`)).data).toEqual(all.slice(10, 20));
   });
 
-  it('answers HEAD with its headers only', async () => {
+  it('answers HEAD with its headers alone', async () => {
     const response = await api.call('/billing/usage-history', {
       method: 'HEAD',
       key: who.secret,
@@ -199,7 +199,7 @@ describe('a long history as CSV', () => {
 });
 
 describe('a client of a long stream', () => {
-  it('that goes away ends the reading; one that stands still holds no more than a few batches', async () => {
+  it('that disconnects ends the query, and one that stops reading keeps only a few batches in memory', async () => {
     const who = await payer(api);
     await manyEntries(api, who.accountId, 200_000);
     const { sql } = api.opened.dependencies.core;

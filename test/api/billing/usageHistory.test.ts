@@ -45,7 +45,7 @@ describe('an entry', () => {
     });
   });
 
-  it('of a refund stands beside its charge, below zero, and says what came back', async () => {
+  it('of a refund follows its charge, with a negative amount and its reason', async () => {
     const { secret, ...who } = await payer(api);
     const whole = await bill(api, who, 100_000_000n);
     const part = await bill(api, who, 100_000_000n);
@@ -69,7 +69,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('of a held charge says what it came to, and so does its refund', async () => {
+  it('of a held charge has its final price, and so has its refund', async () => {
     const { secret, ...who } = await payer(api);
     const { sql } = api.opened.dependencies.core;
     const ledger = createLedger(sql);
@@ -89,7 +89,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('without a request has no inference details, and odd snapshots harm nobody', async () => {
+  it('without a request id has no inference details, and odd snapshots do no harm', async () => {
     const { secret, ...who } = await payer(api);
     const odd = { requestId: undefined, units: '1e5', pricePerUnitUsd: '-3', promptTokens: -1 };
     await bill(api, who, 1n, odd as unknown as Partial<typeof SOLD>);
@@ -97,7 +97,7 @@ describe('an entry', () => {
     expect(data).toMatchObject([{ units: 0, pricePerUnitUsd: 0, amount: 1e-9, inferenceDetails: null }]);
   });
 
-  it('is none of credit that came in, nor of what is only held or was released', async () => {
+  it('does not exist for incoming credit, open holds and released holds', async () => {
     const { secret, ...who } = await payer(api, { usd: 500n, bundled: 20n, diem: 30n });
     const { sql } = api.opened.dependencies.core;
     const credit = { accountId: who.accountId, currency: 'usd' as const, notes: 'x' };
@@ -120,7 +120,7 @@ describe('an entry', () => {
   });
 });
 
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers that a seed reproduces (mulberry32). */
 function dice(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -132,43 +132,48 @@ function dice(seed: number): (below: number) => number {
 }
 
 describe('the sums of all entries', () => {
-  it.each([1, 2, 3])('are what the account paid, to the last nano, in each currency (seed %i)', async (seed) => {
-    const roll = dice(seed);
-    const funds = { usd: 90_071_992_547n, bundled: 8_123_456_789n, diem: 6_000_000_001n };
-    const { secret, ...who } = await payer(api, funds);
-    const { sql } = api.opened.dependencies.core;
-    const ledger = createLedger(sql);
-    for (let turn = 0; turn < 60; turn += 1) {
-      const operationId = randomUUID();
-      const price = { usd: BigInt(1 + roll(2_000_000_000)), diem: BigInt(1 + roll(2_000_000_000)) };
-      const order = { ...who, operationId, price, snapshot: SOLD };
-      if (roll(2) === 0) await charge(sql, order);
-      else {
-        await ledger.hold({ ...order, ttlMs: 60_000 });
-        const less = { usd: price.usd / 3n, diem: price.diem / 2n };
-        await (roll(4) === 0 ? ledger.release({ operationId }) : ledger.settle({ operationId, price: less }));
+  it.each([1, 2, 3])(
+    'equal the payments of the account, to the last nano, in each currency (seed %i)',
+    async (seed) => {
+      const roll = dice(seed);
+      const funds = { usd: 90_071_992_547n, bundled: 8_123_456_789n, diem: 6_000_000_001n };
+      const { secret, ...who } = await payer(api, funds);
+      const { sql } = api.opened.dependencies.core;
+      const ledger = createLedger(sql);
+      for (let turn = 0; turn < 60; turn += 1) {
+        const operationId = randomUUID();
+        const price = { usd: BigInt(1 + roll(2_000_000_000)), diem: BigInt(1 + roll(2_000_000_000)) };
+        const order = { ...who, operationId, price, snapshot: SOLD };
+        if (roll(2) === 0) await charge(sql, order);
+        else {
+          await ledger.hold({ ...order, ttlMs: 60_000 });
+          const less = { usd: price.usd / 3n, diem: price.diem / 2n };
+          await (roll(4) === 0 ? ledger.release({ operationId }) : ledger.settle({ operationId, price: less }));
+        }
+        if (roll(3) > 0) continue;
+        const amount = { usd: price.usd / 7n, diem: price.diem / 7n };
+        const back = { operationId, chargeOperationId: operationId, reason: 'x' };
+        await refund(sql, roll(2) === 0 ? back : { ...back, amount });
       }
-      if (roll(3) > 0) continue;
-      const amount = { usd: price.usd / 7n, diem: price.diem / 7n };
-      const back = { operationId, chargeOperationId: operationId, reason: 'x' };
-      await refund(sql, roll(2) === 0 ? back : { ...back, amount });
-    }
-    await ledger.close();
-    const entries = await walk(api, secret, '?pageSize=17');
-    const sum = (currency: UsageEntry['currency']) =>
-      entries.filter((entry) => entry.currency === currency).reduce((total, { amount }) => total + toNano(amount), 0n);
-    const balance = await balanceOf(sql, who.accountId);
-    expect({ usd: sum('USD'), bundled: sum('BUNDLED_CREDITS'), diem: sum('DIEM') }).toEqual({
-      usd: funds.usd - (balance?.usd ?? 0n),
-      bundled: funds.bundled - (balance?.bundled ?? 0n),
-      diem: funds.diem - (balance?.diem ?? 0n),
-    });
-    expect(new Set(entries.map((entry) => entry.currency)).size).toBe(3);
-  });
+      await ledger.close();
+      const entries = await walk(api, secret, '?pageSize=17');
+      const sum = (currency: UsageEntry['currency']) =>
+        entries
+          .filter((entry) => entry.currency === currency)
+          .reduce((total, { amount }) => total + toNano(amount), 0n);
+      const balance = await balanceOf(sql, who.accountId);
+      expect({ usd: sum('USD'), bundled: sum('BUNDLED_CREDITS'), diem: sum('DIEM') }).toEqual({
+        usd: funds.usd - (balance?.usd ?? 0n),
+        bundled: funds.bundled - (balance?.bundled ?? 0n),
+        diem: funds.diem - (balance?.diem ?? 0n),
+      });
+      expect(new Set(entries.map((entry) => entry.currency)).size).toBe(3);
+    },
+  );
 });
 
-describe('a walk', () => {
-  it('while writers commit sees every entry of its beginning once, in order, and none twice', async () => {
+describe('a pass over all pages', () => {
+  it('while writers commit has every entry from before its start once and in order, and no duplicates', async () => {
     const { secret, ...who } = await payer(api);
     const done: string[] = [];
     let started = 0;
@@ -197,7 +202,7 @@ describe('a walk', () => {
     }
   });
 
-  it('whose clock is set back on the way keeps to what was there when it began', async () => {
+  it('whose clock is set back keeps to the entries from its start', async () => {
     const { secret, ...who } = await payer(api);
     const owner = new pg.Client({ connectionString: api.environment.DATABASE_URL });
     await owner.connect();
@@ -221,7 +226,7 @@ describe('a walk', () => {
     }
   });
 
-  it('asked by currency and time gets these: from the start, up to but without the end', async () => {
+  it('by currency and time returns matching entries, including the start and excluding the end', async () => {
     const { secret, ...who } = await payer(api, { usd: 500n, diem: 25n });
     for (let count = 0; count < 12; count += 1) await bill(api, who, 10n);
     const all = await walk(api, secret, '?pageSize=10');
@@ -242,7 +247,7 @@ describe('a walk', () => {
     expect(await walk(api, secret, within)).toEqual([]);
   });
 
-  it('has pages of the size that was asked for, and no cursor on the last, also when that is full', async () => {
+  it('has pages of the requested size and no cursor on the last, also when that is full', async () => {
     const { secret, ...who } = await payer(api);
     for (let count = 0; count < 20; count += 1) await bill(api, who, 1n);
     const first = await history(api, secret, '?pageSize=10');
@@ -251,7 +256,7 @@ describe('a walk', () => {
     expect([second.data.length, second.nextCursor]).toEqual([10, null]);
   });
 
-  it('shows an account nothing of another', async () => {
+  it('shows an account no entries of another', async () => {
     const [one, other] = [await payer(api), await payer(api)];
     await bill(api, one, 1n);
     expect((await history(api, other.secret)).data).toEqual([]);

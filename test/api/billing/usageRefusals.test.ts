@@ -15,14 +15,14 @@ afterAll(() => api.stop());
 let asked = 0;
 let current = '';
 
-/** A key may be refused fifty times in thirty seconds: each is asked with less often than that. */
+/** A key may be refused fifty times in 30 s, so each key sends fewer requests than that. */
 async function ask(path: string, key?: string): Promise<Response> {
   if (asked % 40 === 0) current = (await api.newKey('ADMIN', { accountId: who.accountId })).secret;
   asked += 1;
   return await api.call(`/billing/${path}`, { key: key ?? current });
 }
 
-/** Answers 400 in the documented shape, with a finding in one of `fields` (`''`: about the request as a whole). */
+/** Expects a 400 in the documented shape, with an error in `field` (`''` is the whole request). */
 async function expectRefused(path: string, field: string): Promise<void> {
   const response = await ask(path);
   const body = (await response.json()) as { details: Record<string, { _errors: string[] }> };
@@ -84,14 +84,14 @@ describe('GET /billing/usage-history refuses', () => {
     await expectRefused(`usage-history?${query}`, field ?? '');
   });
 
-  it('a cursor in the company of anything', async () => {
+  it('a cursor beside any other parameter', async () => {
     const { nextCursor } = await history(api, who.secret, '?pageSize=10');
     for (const more of ['pageSize=10', 'currency=USD', 'startTimestamp=2026-01-01T00:00:00Z'])
       await expectRefused(`usage-history?cursor=${nextCursor}&${more}`, 'cursor');
     await expectRefused(`usage-history?cursor=${nextCursor}&cursor=${nextCursor}`, 'cursor');
   });
 
-  it('an INFERENCE key with 401 and none with 402', async () => {
+  it('an INFERENCE key with 401 and a request without a key with 402', async () => {
     const { secret } = await api.newKey('INFERENCE', { accountId: who.accountId });
     for (const path of ['usage-history', 'usage-analytics', 'balance']) {
       const refused = await ask(path, secret);
@@ -113,7 +113,7 @@ async function expectNoCursor(cursor: string, key?: string): Promise<void> {
 }
 
 describe('a cursor', () => {
-  it('is good again and again, for its own account', async () => {
+  it('works repeatedly for its own account', async () => {
     const { nextCursor } = await history(api, who.secret, '?pageSize=10&currency=USD');
     const pages = [
       await history(api, who.secret, `?cursor=${nextCursor}`),
@@ -125,11 +125,11 @@ describe('a cursor', () => {
     );
   });
 
-  it('with any one character changed, left out or put in is refused', async () => {
+  it('with one character changed, removed or added is refused', async () => {
     const cursor = (await history(api, who.secret, '?pageSize=10')).nextCursor ?? '';
     const edits = [...cursor].flatMap((character, at) => {
       const other = character === 'A' ? 'B' : 'A';
-      // The neighbour in the alphabet differs in the last bit only, which can be one that means nothing.
+      // This neighbour in the alphabet differs in the last bit alone, which may be without meaning.
       const near = String.fromCharCode(character.charCodeAt(0) ^ 1);
       const [before, after] = [cursor.slice(0, at), cursor.slice(at + 1)];
       return [before + other + after, before + near + after, before + after, before + other + character + after];

@@ -1,4 +1,4 @@
-/** An account with credit and an ADMIN key, what is billed to it, and its usage as a client reads it. */
+/** An account with credit and an ADMIN key, bills for it, and its usage as a client reads it. */
 import { randomUUID } from 'node:crypto';
 import { createAccount } from '../../../infra/postgres/accounts.ts';
 import { charge, grant, type PriceSnapshot } from '../../../infra/postgres/ledger.ts';
@@ -79,7 +79,7 @@ export async function bill(
   return operationId;
 }
 
-/** Entries straight into the books, one nano each, a millisecond apart: for tests that need many. */
+/** Inserts entries of one nano each, a millisecond apart, directly into the books. */
 export async function manyEntries(api: TestApi, accountId: string, count: number): Promise<void> {
   await api.opened.dependencies.core.sql.query(
     `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
@@ -101,7 +101,7 @@ export async function history(api: TestApi, secret: string, query = ''): Promise
   return (await response.json()) as UsagePage;
 }
 
-/** Every entry of a walk; `between` runs before each page but the first. */
+/** Returns the entries of all pages. `between` runs before each page but the first. */
 export async function walk(
   api: TestApi,
   secret: string,
@@ -118,12 +118,12 @@ export async function walk(
   }
 }
 
-/** A JSON amount of whole units in nano units. */
+/** Converts a JSON amount of whole units to nano units. */
 export function toNano(amount: number): bigint {
   return BigInt(amount.toFixed(9).replace('.', ''));
 }
 
-/** RFC 4180, read character by character; knows nothing of how it was written. */
+/** Reads RFC 4180 character by character, independently of the writer. */
 export function readCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

@@ -102,7 +102,7 @@ const raw = (type: string, body: string | Buffer, path = '/test/upload') =>
   ]);
 
 describe('an uploaded file', () => {
-  it('arrives with its size, its digest and the fields, and is gone afterwards', async () => {
+  it('arrives with its size, its digest and the fields, and is removed afterwards', async () => {
     const bytes = randomBytes(3 * MEGABYTE + 17);
     const form = new FormData();
     form.set('title', 'Grüße');
@@ -118,7 +118,7 @@ describe('an uploaded file', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('is gone when the handler fails', async () => {
+  it('is removed when the handler fails', async () => {
     const form = new FormData();
     form.set('file', new Blob([randomBytes(MEGABYTE)]), 'x');
     expect((await send(form, { 'x-fail': '1' })).status).toBe(409);
@@ -126,7 +126,7 @@ describe('an uploaded file', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('stays in memory while it is small, and is whole on either side of that', async () => {
+  it('stays in memory below a limit, and is complete on either side of it', async () => {
     for (const [sizeBytes, onDisk] of [
       [0, false],
       [1, false],
@@ -141,7 +141,7 @@ describe('an uploaded file', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('may be exactly 25 MB, and not a byte more', async () => {
+  it('may have 25 MB and not a byte more', async () => {
     for (const [extra, status] of [
       [0, 200],
       [1, 413],
@@ -160,7 +160,7 @@ describe('an uploaded file', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('is refused before it is read when its length already says too much', async () => {
+  it('is refused unread when its Content-Length is too large', async () => {
     const answer = await sendRaw(
       api.port,
       'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n' +
@@ -169,7 +169,7 @@ describe('an uploaded file', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 .*PAYLOAD_TOO_LARGE/s);
   });
 
-  it('a chunked one without a length is refused while it is read', async () => {
+  it('is refused while it is read when it is chunked and too large', async () => {
     const status = await new Promise((resolve, reject) => {
       const request = http.request(`${api.baseUrl}/test/upload`, {
         method: 'POST',
@@ -186,7 +186,7 @@ describe('an uploaded file', () => {
     await expect.poll(leftovers).toEqual([]);
   });
 
-  it('that breaks off leaves nothing behind', async () => {
+  it('leaves no file behind when its body breaks off', async () => {
     const head = 'POST /api/v1/test/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=B\r\n';
     const part = '--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
     await sendRaw(api.port, `${head}Content-Length: 100000\r\n\r\n${part}${'x'.repeat(30_000)}`, {
@@ -196,14 +196,14 @@ describe('an uploaded file', () => {
     await expect.poll(() => api.inFlight.count).toBe(0);
   });
 
-  it('an input in which no file was chosen is no file', async () => {
+  it('is absent when no file was chosen in its input', async () => {
     const body =
       '--B\r\nContent-Disposition: form-data; name="file"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n--B--\r\n';
     const answer = await sendRaw(api.port, raw('multipart/form-data; boundary=B', body));
     expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"body":\{\}\}$/s);
   });
 
-  it('twenty of 25 MB at once add at most 100 MB of memory', async () => {
+  it('adds at most 100 MB of memory for twenty files of 25 MB at once', async () => {
     const part = Buffer.from('--B\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n');
     const body = Buffer.concat([part, Buffer.alloc(25 * MEGABYTE, 7), Buffer.from('\r\n--B--\r\n')]);
     const type = 'multipart/form-data; boundary=B';
@@ -222,7 +222,7 @@ describe('an uploaded file', () => {
   });
 });
 
-describe('a form whose route reads some fields only', () => {
+describe('a form whose route reads only some fields', () => {
   const sent = async (...fields: [string, string][]) => {
     const form = new FormData();
     for (const [name, value] of fields) form.append(name, value);
@@ -230,25 +230,25 @@ describe('a form whose route reads some fields only', () => {
     return { status: response.status, body: await response.json() };
   };
 
-  it('has the others passed over, however often they come, and its model stands in', async () => {
+  it('may repeat its other fields, and gets a default model', async () => {
     const answer = await sent(['a[]', '1'], ['a[]', '2'], ['title', 'T']);
     expect(answer).toEqual({ status: 200, body: { model: 'usual', title: 'T' } });
     expect((await sent(['model', 'mine'])).body).toEqual({ model: 'mine' });
   });
 
-  it('may not repeat those, nor leave its model empty', async () => {
+  it('may neither repeat the fields that are read nor leave its model empty', async () => {
     expect((await sent(['title', 'T'], ['title', 'U'])).status).toBe(400);
     expect(await sent(['model', ''])).toEqual({ status: 400, body: { error: 'model is required' } });
   });
 
-  it('is asked for in words of its own', async () => {
+  it("is required with the route's own error message", async () => {
     const headers = { 'content-type': 'application/json' };
     const response = await api.call('/test/lenient', { method: 'POST', body: '{}', headers });
     expect([response.status, await response.json()]).toEqual([400, { error: 'Send a form' }]);
   });
 });
 
-describe('a malformed multipart body is a 400, and the process lives on', () => {
+describe('a malformed multipart body, which gets a 400 and leaves the process alive', () => {
   const field = 'Content-Disposition: form-data; name="title"';
   const type = 'multipart/form-data; boundary=B';
   it.each([
@@ -308,7 +308,7 @@ describe('hostile JSON', () => {
     expect(await longestTurn(send, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 
-  it('10 MB without a length are refused while they arrive, and the connection lives on', async () => {
+  it('is refused while it arrives without a length, and keeps the connection open', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const post = (write: (request: http.ClientRequest) => void) =>
       new Promise<number | undefined>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The memory that request bodies may take of one process. */
+/** The memory budget for all request bodies of one process. */
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ describe('the budget', () => {
     budget.open('c').take(MIB);
   });
 
-  it('counts a body that grows as the sum of its parts, and forgets it once', () => {
+  it('counts a growing body as the sum of its parts, and releases it once', () => {
     const budget = createBodyBudget(100 * MIB);
     const holding = budget.open('a');
     for (let part = 0; part < 35; part += 1) holding.take(MIB);
@@ -36,7 +36,7 @@ describe('the budget', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
-  it('gives small bodies all of it, and no more', () => {
+  it('gives all of it to small bodies, and no more', () => {
     const budget = createBodyBudget(MIB);
     for (let taken = 0; taken < 4; taken += 1) budget.open(`${taken}`).take(256 * KIB);
     expect(() => budget.open('a').take(1)).toThrow('Too many');
@@ -65,7 +65,7 @@ describe('the API', () => {
       body: JSON.stringify({ a: 'x'.repeat(length) }),
     });
 
-  it('refuses a large body while others are held, serves small ones, and forgets bodies that break off', async () => {
+  it('refuses a large body while others are held, serves small ones, and releases bodies that break off', async () => {
     const sockets = Array.from({ length: 3 }, () => sendHalf(api, 1.4 * MIB));
     const { bodyBudget } = api.opened.dependencies.limits;
     await expect.poll(() => bodyBudget.heldBytes).toBeGreaterThan(5.5 * MIB);

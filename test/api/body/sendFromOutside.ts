@@ -1,4 +1,4 @@
-/** Sends a body from a process of its own, so that what is measured here is the server and not the client. */
+/** Sends a body from its own process, so that the measurements here concern the server alone. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -22,12 +22,12 @@ export interface OutsideOptions {
   url: string;
   type: string;
   body: Buffer;
-  /** How often at once; 1 by default. */
+  /** Number of simultaneous requests. Default: 1. */
   times?: number;
   headers?: Record<string, string>;
 }
 
-/** The statuses of the answers. */
+/** Returns the statuses of the answers. */
 export async function sendFromOutside(options: OutsideOptions): Promise<number[]> {
   const { url, type, body, times = 1, headers = {} } = options;
   const path = join(tmpdir(), `farebox-test-${randomUUID()}`);

@@ -1,4 +1,4 @@
-/** Bodies with several files: in their order, bounded each and together, and never all of them in memory. */
+/** Bodies with several files: in order, limited each and in total, and never all in memory. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ describe('several files', () => {
     return { status: response.status, body: (await response.json()) as { error?: string; sizes?: number[] } };
   };
 
-  it('arrive in their order, large ones and small ones', async () => {
+  it('arrive in order, whether large or small', async () => {
     expect(await sizes([5, 3 * MEGABYTE, 7])).toEqual({ status: 200, body: { sizes: [5, 3 * MEGABYTE, 7] } });
     expect(leftovers()).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe('several files', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('twenty bodies of 25 MB in base64 at once stop nobody, nor fill the memory', async () => {
+  it('block no other request and stay within memory limits, for twenty bodies of 25 MB in base64', async () => {
     const picture = Buffer.alloc(25 * MEGABYTE - 1, 7).toString('base64');
     const body = Buffer.from(`{"images":["data:image/png;base64,${picture}"]}`);
     const once = { url: `${api.baseUrl}/test/pictures`, type: 'application/json', body };

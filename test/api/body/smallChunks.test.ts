@@ -1,4 +1,4 @@
-/** Bodies that arrive a byte at a time: every reader keeps about as much memory as it was sent bytes. */
+/** Bodies in chunks of one byte: every reader keeps little more memory than it received bytes. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -17,7 +17,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const SENT_BYTES = 200_000;
-/** A buffer that doubles keeps two bytes for one at most, the rest is tolerance; a Buffer for each chunk is 100 and more. */
+/** A doubling buffer keeps up to two bytes per byte, plus tolerance. A Buffer for each chunk keeps 100 and more. */
 const MAX_KEPT_PER_BYTE = 20;
 
 type Read = (request: IncomingMessage) => Promise<unknown>;
@@ -76,7 +76,7 @@ const READERS: [string, Reader][] = [
 ];
 
 it.each(READERS)('%s keeps few bytes for each byte of a body in chunks of one', async (_name, reader) => {
-  // The median of three: other work of this process may leave something behind during one of them.
+  // The median of three, because other work of this process may leave memory behind in one of them.
   const kept = [await keptPerByte(reader), await keptPerByte(reader), await keptPerByte(reader)];
   expect(kept.sort((left, right) => left - right)[1]).toBeLessThan(MAX_KEPT_PER_BYTE);
 });

@@ -1,4 +1,4 @@
-/** JSON bodies whose long strings are files: what stands in the body is exact, and what went to disk is what was sent. */
+/** JSON bodies whose long strings become files: the short values and the files are exact. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -22,7 +22,7 @@ const MEGABYTE = 1_048_576;
 const LONG = randomBytes(300_000);
 const BASE64 = LONG.toString('base64');
 
-/** What node's server hands over, in pieces of this size. */
+/** Returns a request as Node's server gives it, in chunks of this size. */
 function sent(text: string | Buffer, pieceBytes = 65_536): IncomingMessage {
   const bytes = Buffer.from(text as string);
   const pieces = function* () {
@@ -61,7 +61,7 @@ const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
 const everyLetter = (text: string) =>
   [...text].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-describe('a long string is the file that it stands for', () => {
+describe('a long string, decoded into a file', () => {
   it.each([
     ['as it is', BASE64],
     ['as a data URL', `data:image/png;base64,${BASE64}`],
@@ -81,13 +81,13 @@ describe('a long string is the file that it stands for', () => {
     }
   });
 
-  it('and says what it claims to be', async () => {
+  it('keeps the content type that it claims', async () => {
     const [spooled] = (await read(`["data:Image/WebP;base64,${BASE64}"]`)) as [SpooledText];
     expect(spooled.file).toMatchObject({ claimedContentType: 'image/webp', sizeBytes: LONG.length });
   });
 });
 
-it('a body without long strings is what JSON.parse says, wherever the pieces are cut', async () => {
+it('equals JSON.parse for a body without long strings, wherever its chunks are cut', async () => {
   const text = '{"a\\u0062":"\\\\","b":["\\"","é☃","\\\\\\"",{}],"c":{"d":null,"e":-1e3},"f":"\\/\\u00e9"}';
   for (let pieceBytes = 1; pieceBytes < 12; pieceBytes += 1) {
     expect(await read(text, { pieceBytes })).toEqual(JSON.parse(text));
@@ -101,12 +101,12 @@ it.each([
   ['a long address', `https://example.com/${'a'.repeat(300_000)}`],
   ['a data URL that is not in base64', `data:image/png,${BASE64}`],
   ['letters past ASCII', 'é'.repeat(200_000)],
-])('%s is no file', async (_name, text) => {
+])('keeps %s as text', async (_name, text) => {
   const [spooled] = (await read(`["${text}"]`)) as [SpooledText];
   expect([spooled instanceof SpooledText, spooled.file]).toEqual([true, undefined]);
 });
 
-describe('refused', () => {
+describe('a refused body', () => {
   const long = (text: string) => `["${BASE64}${text}"]`;
   it.each([
     ['a raw line break in a long string', long('\n'), 'invalid_json'],
@@ -125,14 +125,14 @@ describe('refused', () => {
     await expect(read(text)).rejects.toMatchObject({ code });
   });
 
-  it('more than all of it may be', async () => {
+  it('more than the whole body may have', async () => {
     await expect(read(`["${BASE64}"]`, { maxBytes: 300_000 })).rejects.toMatchObject({
       code: 'body_too_large',
     });
   });
 });
 
-it('the name of a member is never a file', async () => {
+it('never makes a file from the name of a member', async () => {
   const body = (await read(`{"${BASE64}":1}`)) as object;
   expect(Object.values(body)).toEqual([1]);
 });

@@ -1,4 +1,4 @@
-/** Bodies that come a byte at a time on many connections: no turn of the event loop reads much of them. */
+/** Bodies in chunks of one byte on many connections: each turn of the event loop reads little of them. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -14,13 +14,13 @@ import { TurnGuard } from '../../../api/server/turnGuard.ts';
 
 const CONNECTIONS = 20;
 const LETTERS = 30_000;
-/** Of one socket at a time. */
+/** Bytes of one socket read. */
 const READ_BYTES = 65_536;
-/** The first, the one that is too many, and that of a connection which its reader has just resumed. */
+/** The first read, the read beyond the limit, and a read of a connection that its reader has just resumed. */
 const MAX_READS_PER_TURN = 3;
 
 const turnGuard = new TurnGuard();
-// A turn ends with its second chunk: how much it reads does not depend on the pace of the machine.
+// A turn ends with its second chunk, so the result does not depend on the machine's speed.
 turnGuard.maxTurnMs = 0;
 const bodyReader = new BodyReader(turnGuard);
 const holding = createBodyBudget(1_000_000_000).open('test');
@@ -101,7 +101,7 @@ class Sender {
     this.#worker = new Worker(SENDER, { eval: true, workerData });
   }
 
-  /** Returns when every connection has bytes that wait in the kernel: one turn could read them all. */
+  /** Returns when every connection has bytes waiting in the kernel, which one turn could read. */
   sendAll(): void {
     this.#worker.postMessage('send');
     for (let count = 0; count < CONNECTIONS; count = Atomics.load(this.#written, 0)) {

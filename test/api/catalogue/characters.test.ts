@@ -66,7 +66,7 @@ async function slugs(query: string): Promise<string> {
 }
 
 describe('GET /characters', () => {
-  it('shows the published members and no others', async () => {
+  it('shows exactly the published fields', async () => {
     const response = await api.call('/characters?limit=1', { key });
     expect(await response.json()).toEqual({
       object: 'list',
@@ -195,7 +195,7 @@ describe('GET /characters', () => {
     ]);
   });
 
-  it('needs a key', async () => {
+  it('requires a key', async () => {
     expect((await api.call('/characters')).status).toBe(402);
     expect((await api.call('/characters/ace')).status).toBe(402);
     expect((await api.call('/characters/ace/reviews')).status).toBe(402);
@@ -203,7 +203,7 @@ describe('GET /characters', () => {
 });
 
 describe('GET /characters/{slug}', () => {
-  it('finds one by its slug and by its id, adult or not, without its prompt', async () => {
+  it('finds a character by slug and by id, adult or not, without its prompt', async () => {
     const bySlug = await (await api.call('/characters/gnu', { key })).text();
     expect(bySlug).not.toContain(SECRET);
     const shown = JSON.parse(bySlug) as { object: string; data: Listed };
@@ -258,7 +258,7 @@ describe('GET /characters/{slug}/reviews', () => {
 });
 
 describe('the characters table', () => {
-  it('follows the file: filled when that has changed, and only then', async () => {
+  it('is filled from the file when that has changed, and only then', async () => {
     const { sql, config } = api.opened.dependencies.core;
     expect(await slugs('')).toBe(DEFAULT);
     expect(await loadCharacters(sql, config.characters)).toBe(false);
@@ -301,7 +301,7 @@ describe('a characters file', () => {
     expect(message).toContain(words);
   });
 
-  it('that is not there is named', () => {
+  it('that is missing is named in the error', () => {
     const file = path.join(folder, 'tried.config.json');
     const missing = loadConfigOf(file, 'missing.json');
     return expect(missing).resolves.toContain('missing.json: cannot be read (ENOENT); catalogue.charactersFile');
@@ -312,7 +312,7 @@ describe('a characters file', () => {
     return messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }));
   }
 
-  it('is shipped: some characters with prompts, whose ids never change', () => {
+  it('is shipped with characters whose ids never change', () => {
     const { characters } = loadConfig(PROVIDERS, COMPLETE);
     expect(characters.length).toBeGreaterThanOrEqual(6);
     expect(characters.every(({ systemPrompt }) => systemPrompt.length > 40)).toBe(true);

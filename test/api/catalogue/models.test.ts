@@ -117,7 +117,7 @@ async function list(query: string): Promise<Listing> {
 }
 
 describe('GET /models', () => {
-  it('shows every model in the published shape, whose keys are all known', async () => {
+  it('shows every model in the published shape, with known keys alone', async () => {
     const { object, type, data } = await list('?type=all');
     expect([object, type]).toEqual(['list', 'all']);
     expect(data.length).toBeGreaterThan(100);
@@ -164,11 +164,11 @@ describe('GET /models', () => {
     expect(body.details[parameter]?._errors).toHaveLength(1);
   });
 
-  it('an unknown parameter is refused', async () => {
+  it('refuses an unknown parameter', async () => {
     expect((await api.call('/models?kind=text', { key })).status).toBe(400);
   });
 
-  it('shows a configured model as it was configured, with what it left out as its default', async () => {
+  it('shows a configured model with its settings, and defaults for the others', async () => {
     const { data } = await list('?type=text');
     expect(data.find((entry) => entry.id === 'coder')).toMatchObject({
       ...{
@@ -213,7 +213,7 @@ describe('GET /models', () => {
 });
 
 describe('the bytes of a listing', () => {
-  it('are the same each time, with a strong tag by which a client need not get them again', async () => {
+  it('are stable, with a strong ETag that saves a second download', async () => {
     const first = await api.call('/models?type=all', { key });
     const etag = first.headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[A-Za-z0-9_-]{20,}"$/);
@@ -232,14 +232,14 @@ describe('the bytes of a listing', () => {
     expect((await api.call('/models?type=text', { key })).headers.get('etag')).not.toBe(etag);
   });
 
-  it('are not told as known to somebody without a key', async () => {
+  it('do not answer 304 without a key', async () => {
     const response = await api.call('/models', { headers: { 'If-None-Match': '*' } });
     expect(response.status).toBe(402);
   });
 });
 
 describe('names', () => {
-  it('traits: what each is the choice for, text by default', async () => {
+  it('lists the model of each trait, for text by default', async () => {
     const response = await api.call('/models/traits', { key });
     expect(await response.json()).toMatchObject({
       ...{ object: 'list', type: 'text' },
@@ -252,7 +252,7 @@ describe('names', () => {
     });
   });
 
-  it('compatibility mapping: published names and configured aliases', async () => {
+  it('maps published names and configured aliases to models', async () => {
     const response = await api.call('/models/compatibility_mapping', { key });
     expect(await response.json()).toMatchObject({
       object: 'list',
@@ -283,7 +283,7 @@ describe('a model named in a request', () => {
     expect(response.headers.get('x-service-deprecated')).toBeNull();
   });
 
-  it('that is to go is announced in headers, under the brand’s aliases too', async () => {
+  it("that will be removed is announced in headers, also under the brand's aliases", async () => {
     const { headers } = await post('quote', { model: 'leaving', duration_seconds: 1 }, key);
     for (const prefix of ['x-service', 'x-other']) {
       expect(headers.get(`${prefix}-deprecated`)).toBe('true');
@@ -302,13 +302,13 @@ describe('a model named in a request', () => {
     expect([response.status, await response.json()]).toEqual([404, { error }]);
   });
 
-  it('of another kind is the wrong one', async () => {
+  it('of another kind is refused with 400', async () => {
     const response = await post('quote', { model: 'lyria-3-pro', duration_seconds: 1 }, key);
     expect(response.status).toBe(400);
   });
 
   it.each(['foreign', 'abroad', 'abroad-choice'])(
-    '%s: what counts for a private key is the model behind',
+    'is judged by the model behind the name %s for a private key',
     async (model) => {
       const { secret } = await api.fundedKey('INFERENCE', { modelPrivacy: 'PRIVATE_ONLY' });
       const body = { model, audio_url: 'https://example.com/a.wav' };
@@ -317,23 +317,23 @@ describe('a model named in a request', () => {
         403,
         { error: expect.stringContaining('does not allow the model foreign') },
       ]);
-      // Offline is what stops a key without that setting.
+      // A key without that setting gets 503, because the model is offline.
       expect((await post('queue', body, key)).status).toBe(503);
     },
   );
 });
 
-describe('who may read it', () => {
+describe('access to the catalogue', () => {
   const ROUTES = ['/models', '/models/traits', '/models/compatibility_mapping'];
 
-  it.each(ROUTES)('%s: a key, unless the catalogue is open', async (route) => {
+  it.each(ROUTES)('%s requires a key unless the catalogue is open', async (route) => {
     expect((await api.call(route)).status).toBe(402);
     expect((await open.call(route)).status).toBe(200);
     expect((await open.call(route, { key })).status).toBe(200);
     expect((await open.call(route, { key: 'nonsense' })).status).toBe(401);
   });
 
-  it('an open catalogue answers quotes, and nothing that is not one', async () => {
+  it('answers quotes alone without a key when the catalogue is open', async () => {
     const init = {
       ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
       body: JSON.stringify({ model: 'aliased', duration_seconds: 1 }),
@@ -345,7 +345,7 @@ describe('who may read it', () => {
   });
 });
 
-describe('a quote without a key, where the catalogue is open', () => {
+describe('a quote without a key from an open catalogue', () => {
   const quote = (text: string) =>
     open.call('/video/quote', {
       ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
@@ -357,7 +357,7 @@ describe('a quote without a key, where the catalogue is open', () => {
     expect((await quote('a'.repeat(300_000))).status).toBe(413);
   });
 
-  it('is asked for so many times a minute from one address', async () => {
+  it('has a limit per minute and address', async () => {
     open.opened.dependencies.core.config.limits.perAddressPerMinute = 1;
     const answers = await Promise.all([quote('a'), quote('a'), quote('a'), quote('a')]);
     expect(answers.map(({ status }) => status)).toContain(429);

@@ -1,4 +1,4 @@
-/** Shapes of model entries (MODEL-1), written apart from the product, without a key that is not published. */
+/** Shapes of model entries (MODEL-1), written independently of the product, with the published keys alone. */
 import { z } from 'zod';
 
 const price = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) });
@@ -186,7 +186,7 @@ export const modelEntry = z.union([
       generation: price.optional(),
       resolutions: perResolution.optional(),
       quality: perQuality.optional(),
-      // A service that only draws test cards enlarges nothing.
+      // A simulator has no upscale price.
       upscale: scale.optional(),
     }),
   }),
@@ -202,7 +202,7 @@ export const modelEntry = z.union([
         singleImageAspectRatio: z.boolean().optional(),
       })
       .optional(),
-    // Four of the newer ids have no published price; they are offline.
+    // Four newer models have no published price and are offline.
     pricing: z
       .strictObject({
         inpaint: price,

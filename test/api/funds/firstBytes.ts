@@ -1,18 +1,18 @@
-/** Sends the head of a request, and of its body one byte at most: what comes back without the rest. */
+/** Sends the head of a request and at most one byte of its body, and returns the response to that. */
 import net from 'node:net';
 import type { Route } from '../../../api/http/route.ts';
 import type { TestApi } from '../startApi.ts';
 
 export interface UnsentBody {
   headers: Record<string, string>;
-  /** The client waits to be asked for its body. */
+  /** The client waits for 100 Continue. */
   expectsContinue?: boolean;
 }
 
 const BODY_BYTES = 100_000;
 const DEADLINE_MS = 20_000;
 
-/** The head of what the server sends first. Rejects where it sends nothing. */
+/** Returns the head of the first response. Rejects when the server sends nothing. */
 export function firstBytes(
   { port }: TestApi,
   route: Route,

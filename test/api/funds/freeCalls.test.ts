@@ -1,4 +1,4 @@
-/** Calls that cost nothing pass without funds: dry runs, replays of what was paid, and models whose price is 0. */
+/** Calls without a charge need no funds: dry runs, replays of paid answers, and models whose price is 0. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -83,7 +83,7 @@ it('funds that only holds past their end keep are funds', async () => {
   };
   expect(await ledger.hold({ ...held, operationId: randomUUID() })).toMatchObject({ outcome: 'held' });
   await sleep(20);
-  // Not a 402: the body is read, and refused for what it is.
+  // Not a 402: the body is read and found invalid.
   const statusNow = async () => (await ask('/augment/scrape', {}, {}, secret)).status;
   expect(await statusNow()).toBe(400);
   expect(await ledger.hold({ ...held, operationId: randomUUID(), ttlMs: 600_000 })).toMatchObject({
@@ -99,7 +99,7 @@ describe('a dry run without funds', () => {
     ['of a page', '/augment/scrape', () => ({ url: sourceUrl })],
     ['of a cutout', '/image/background-remove', () => ({ model: 'local-cutout', image_url: sourceUrl })],
     ['of an edit', '/image/edit', () => ({ model: 'local-edit', prompt: 'flip it', image: sourceUrl })],
-  ])('%s tells the price from the body alone', async (_name, path, body) => {
+  ])('%s returns the price from the body alone', async (_name, path, body) => {
     const before = fetched;
     const answer = await ask(path, body(), DRY);
     expect(answer).toMatchObject({ status: 200, body: { object: 'dry_run' } });
@@ -117,7 +117,7 @@ describe('a dry run without funds', () => {
         messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: sourceUrl } }] }],
       }),
     ],
-  ])('of %s is refused where its price takes a look at a medium', async (_name, path, body) => {
+  ])('of %s is refused because its price depends on a medium', async (_name, path, body) => {
     const before = fetched;
     expect((await ask(path, body(), DRY)).status).toBe(402);
     expect(fetched).toBe(before);
@@ -145,7 +145,7 @@ describe('a dry run without funds', () => {
 
 describe('an Idempotency-Key', () => {
   const routeOf = (path: string) => ROUTES.find((route) => route.path === path) as Route;
-  /** Whether the body is asked for. */
+  /** Returns whether the server requests the body. */
   async function isAskedFor(path: string, key: string, name: string): Promise<boolean> {
     const headers = { authorization: `Bearer ${key}`, 'idempotency-key': name };
     const first = await firstBytes(world.api, routeOf(path), { headers, expectsContinue: true });
@@ -168,7 +168,7 @@ describe('an Idempotency-Key', () => {
   }
 
   it.each(['/audio/voice-changer/queue', '/audio/queue', '/video/queue'])(
-    'of an order that stands lets its repetition on %s pass, and no other key does',
+    'of an accepted order admits its repetition on %s, and another key does not',
     async (path) => {
       const { secret, name } = await spentOnJob();
       expect(await isAskedFor(path, secret, name)).toBe(true);
@@ -177,7 +177,7 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('of an order of another key of the account lets nothing pass, but for an ADMIN key', async () => {
+  it("of another key's order admits no repetition, except by an ADMIN key", async () => {
     const { sql } = world.api.opened.dependencies.core;
     const { name, accountId, keyId } = await spentOnJob();
     await sql.query('update idempotency_keys set key_id = $2 where key = $1', [name, keyId]);
@@ -187,7 +187,7 @@ describe('an Idempotency-Key', () => {
     expect(await isAskedFor('/audio/queue', admin.secret, name)).toBe(true);
   });
 
-  it('of an order that was given back lets nothing pass: the repetition would be charged', async () => {
+  it('of a withdrawn order admits no repetition, because that would be charged', async () => {
     const { secret, name, queueId } = await spentOnJob();
     await world.api.opened.dependencies.core.sql.query(
       `update jobs set state = 'failed', failure_code = $2, failure_message = $3, refund_id = charge_id where queue_id = $1`,
@@ -196,7 +196,7 @@ describe('an Idempotency-Key', () => {
     expect(await isAskedFor('/audio/queue', secret, name)).toBe(false);
   });
 
-  it('of a JSON-RPC request lets its replay pass for 24 hours', async () => {
+  it('of a JSON-RPC request admits its replay for 24 hours', async () => {
     const { sql } = world.api.opened.dependencies.core;
     const { secret, accountId } = await world.api.newKey('INFERENCE');
     const path = '/crypto/rpc/{network}';
@@ -215,7 +215,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('a free model', () => {
-  it('answers a caller without funds, and opens no other model', async () => {
+  it('answers a caller without funds, who still cannot use other models', async () => {
     const messages = [{ role: 'user', content: 'Hello there' }];
     const before = world.stub.received.length;
     expect((await ask('/chat/completions', { model: 'gpt-free', messages })).status).toBe(200);
@@ -224,7 +224,7 @@ describe('a free model', () => {
     expect(world.stub.received).toHaveLength(before + 1);
   });
 
-  it('opens no model of a character: nothing is fetched for it', async () => {
+  it("does not admit a character's model, for which nothing is fetched", async () => {
     const content = [{ type: 'image_url', image_url: { url: sourceUrl } }];
     const before = fetched;
     const body = { model: 'gpt-free', messages: [{ role: 'user', content }] };
@@ -235,13 +235,13 @@ describe('a free model', () => {
     expect([refused.status, fetched]).toEqual([400, before + 1]);
   });
 
-  it('opens no other route', async () => {
+  it('does not admit other routes', async () => {
     expect((await ask('/embeddings', { model: 'local-lexical-embedding', input: 'a' })).status).toBe(402);
   });
 });
 
 describe('funds', () => {
-  it('that come in are seen at once, and those that end within seconds', async () => {
+  it('are available at once when they arrive, and unavailable within seconds when they end', async () => {
     const { sql } = world.api.opened.dependencies.core;
     const { secret: key, accountId } = await world.api.newKey('INFERENCE');
     const order = { url: 'http://127.0.0.1:1/' };
@@ -254,7 +254,7 @@ describe('funds', () => {
     await expect.poll(status, { interval: 200 }).toBe(402);
   });
 
-  it('below the smallest price of a route are none', async () => {
+  it('below the smallest price of a route count as none', async () => {
     const { sql } = world.api.opened.dependencies.core;
     const { secret: key, accountId } = await world.api.newKey('INFERENCE');
     const credit = { operationId: randomUUID(), accountId, amount: 9_999_999n, notes: 'test' };

@@ -1,4 +1,4 @@
-/** Callers without funds: refused on every paid route before their body is read and before any work is done for them. */
+/** Callers without funds are refused on every paid route before their body is read or any work is done. */
 import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const BY_PATH = PAID.map((route): [string, Route] => [`${route.method} ${route.p
 const SOME = BY_PATH.filter(([, { path }]) =>
   ['/chat/completions', '/image/edit', '/audio/transcriptions', '/video/queue'].includes(path),
 );
-/** Nothing is made or bought here: routes of a new kind are to be put on one of the two lists. */
+/** Routes without costs. Each new route belongs into this list or charges. */
 const COST_NOTHING = [
   ...['POST /audio/quote', 'POST /audio/voice-changer/quote', 'POST /video/quote', 'POST /x402/top-up'],
   ...['POST /audio/complete', 'POST /audio/voice-changer/complete', 'POST /video/complete'],
@@ -34,7 +34,7 @@ let world: WalletWorld;
 let source: Server;
 let fetched = 0;
 let sourceUrl: string;
-/** Requests that this process sent to anybody but its own API, and the children and threads that it started. */
+/** Requests of this process to servers other than its own API, and child processes and threads that it started. */
 const begun = { requests: 0, workers: 0 };
 const countRequest = (message: unknown) => {
   const { request } = message as { request: { origin: string | URL } };
@@ -59,7 +59,7 @@ beforeAll(async () => {
     search: { kind: 'searxng', baseUrl: sourceUrl, allowPrivateNetwork: true },
     rpc: { networks: { 'ethereum-mainnet': { endpoints: [sourceUrl], allowPrivateNetwork: true } } },
   }));
-  // Made by the first who works there: its time of change then tells of every file.
+  // The first worker would make the folder. Its change time then shows every new file.
   await mkdir(world.api.opened.dependencies.providers.folders.root, { recursive: true });
   subscribe('undici:request:create', countRequest);
   for (const name of WORKERS) subscribe(name, countWorker);
@@ -74,7 +74,7 @@ afterAll(async () => {
 const newKey = async () => (await world.api.newKey('ADMIN')).secret;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** A key of an account with 1 USD whose parent may spend nothing. */
+/** Returns a key of an account with 1 USD whose parent key may spend nothing. */
 async function childOfEmptyParent(): Promise<string> {
   const { api } = world;
   const parent = await api.newKey('INFERENCE', { limits: { usd: 0n, diem: 0n } });
@@ -104,7 +104,7 @@ async function traces() {
   };
 }
 
-/** Sound orders, each of which names or brings something that would be fetched, decoded or read. */
+/** Valid orders, each with something that would be fetched, decoded or read. */
 const ORDERS: Record<string, () => object> = {
   '/chat/completions': () => ({ model: 'gpt-stub', messages: [{ role: 'user', content: [picture()] }] }),
   '/responses': () => ({ model: 'gpt-stub', input: 'Hello' }),
@@ -141,12 +141,12 @@ function orderOf({ path, body }: Route): { body: string | FormData; headers: Rec
   return { body: form(new Blob(['RIFF'])), headers: {} };
 }
 
-it('every route that acts either asks for funds or costs nothing', () => {
+it('every acting route either requires funds or costs nothing', () => {
   const others = ROUTES.filter(({ access, method }) => access !== 'buyer' && method !== 'GET');
   expect(others.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...COST_NOTHING].sort());
 });
 
-it('requests, files, children and threads are noticed where there are some', async () => {
+it('the measurement notices requests, files, child processes and threads', async () => {
   const before = await traces();
   const body = JSON.stringify({ model: 'local-edit', prompt: 'flip it', image: sourceUrl });
   const headers = { 'content-type': 'application/json' };
@@ -191,7 +191,7 @@ describe.each(SOME)('%s', (_name, route) => {
     expect(first).toContain('spend limit exceeded');
   });
 
-  it('answers 402 with the way to top up to a wallet', async () => {
+  it('answers 402 with the payment offers to a wallet', async () => {
     const wallet = await world.wallet(99_999_999n);
     const headers = { 'sign-in-with-x': await wallet.header() };
     const first = await firstBytes(world.api, route, { headers });
@@ -199,7 +199,7 @@ describe.each(SOME)('%s', (_name, route) => {
     expect(first.toLowerCase()).toContain('payment-required: ');
   });
 
-  it('asks a caller with funds for its body', async () => {
+  it('requests the body of a caller with funds', async () => {
     const headers = bearer(world.key);
     expect(await firstBytes(world.api, route, { headers, expectsContinue: true })).toMatch(/^HTTP\/1\.1 100 /);
   });

@@ -81,7 +81,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
   return { status: response.status, body: await response.json(), headers: response.headers };
 }
 
-describe('every code has one status and one body', () => {
+describe('error codes with their status and body', () => {
   const STATUS: Record<ErrorCode, number> = {
     ...{ invalid_request: 400, invalid_json: 400, invalid_content_type: 400, invalid_source: 400 },
     ...{ unsupported_feature: 400, context_length_exceeded: 400, malformed_encryption: 400 },
@@ -127,7 +127,7 @@ describe('every code has one status and one body', () => {
     expect({ status, body }).toEqual({ status: STATUS[code], body: special[code] ?? { error } });
   });
 
-  it('an unknown error gives generic words outside, and everything but secrets to the log', async () => {
+  it('answers an unknown error in generic words, and logs everything but secrets', async () => {
     const { status, body, headers } = await post('/test/raise', { code: 'crash' });
     expect({ status, body }).toEqual({ status: 500, body: { error: 'Internal server error' } });
     const requestId = headers.get('x-request-id') ?? '';
@@ -140,13 +140,13 @@ describe('every code has one status and one body', () => {
     expect((await post('/test/raise', { code: 'nothing' })).status).toBe(500);
   });
 
-  it('says when to try again', () => {
+  it('has a Retry-After', () => {
     const error = new FareboxError({ code: 'unavailable', message: 'later', retryAfterSeconds: 1.2 });
     expect(errorAnswer(error).headers).toEqual({ 'Retry-After': '2' });
   });
 });
 
-describe('what a wrong request is told', () => {
+describe('an invalid request', () => {
   it.each([
     ['a missing model', {}, { error: 'model is required' }],
     ['an empty model', { model: '' }, { error: 'model is required' }],
@@ -183,7 +183,7 @@ describe('what a wrong request is told', () => {
     expect(JSON.stringify(body)).not.toContain('tenor');
   });
 
-  it('a wrong query is told in the same shape', async () => {
+  it('reports an invalid query in the same shape', async () => {
     const { status, body } = await post('/test/shaped/1?page=10', { model: 'm' });
     expect({ status, body }).toMatchObject({
       status: 400,
@@ -193,7 +193,7 @@ describe('what a wrong request is told', () => {
     expect((await post('/test/shaped/1?__proto__=2', { model: 'm' })).status).toBe(400);
   });
 
-  it('__proto__ is a field like any other: unknown', async () => {
+  it('treats __proto__ as an unknown field', async () => {
     const { status, body } = await post('/test/shaped/1', '{"model":"m","__proto__":{"polluted":1}}');
     expect({ status, body }).toMatchObject({
       status: 400,
@@ -204,7 +204,7 @@ describe('what a wrong request is told', () => {
     expect(nested.status).toBe(400);
   });
 
-  it('a thousand unknown fields give a short answer', async () => {
+  it('gets a short answer for a thousand unknown fields', async () => {
     const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]));
     const { status, body } = await post('/test/shaped/1', { model: 'm', ...fields });
     expect(status).toBe(400);
@@ -226,11 +226,11 @@ describe('what a wrong request is told', () => {
     if (status === 400) expect(answer.body).toEqual({ error: "'Content-Type' must be 'application/json'" });
   });
 
-  it('a compressed body is refused', async () => {
+  it('is refused with a compressed body', async () => {
     expect((await post('/test/shaped/1', { model: 'm' }, { 'content-encoding': 'gzip' })).status).toBe(400);
   });
 
-  it('a body above the limit of its route is 413', async () => {
+  it('gets 413 for a body above the limit of its route', async () => {
     const { status, body } = await post('/test/shaped/1', { model: 'm'.repeat(20_000) });
     expect({ status, body }).toEqual({
       status: 413,
@@ -238,7 +238,7 @@ describe('what a wrong request is told', () => {
     });
   });
 
-  it('an unknown path is 404, a known one with another method 405 with Allow', async () => {
+  it('gets 404 for an unknown path, and 405 with Allow for another method', async () => {
     for (const path of ['/nothing', '/test/shaped', '/test/shaped/1/2', '/Billing/balance']) {
       const { status, body } = await post(path, {});
       expect({ status, body }).toEqual({ status: 404, body: { error: expect.any(String) } });
@@ -248,14 +248,14 @@ describe('what a wrong request is told', () => {
     expect(headers.get('allow')).toBe('HEAD, GET');
   });
 
-  it('a parameter of the path is decoded, and a broken one stays text', async () => {
+  it('has its path parameters decoded, unless they are malformed', async () => {
     expect((await post('/test/shaped/a%20b', { model: 'm' })).body).toMatchObject({ params: { id: 'a b' } });
     expect((await post('/test/shaped/%E0%A4%A', { model: 'm' })).body).toMatchObject({
       params: { id: '%E0%A4%A' },
     });
   });
 
-  it('past its deadline a route answers 504 and its handler is told to stop', async () => {
+  it('gets 504 after the deadline of its route, whose handler is aborted', async () => {
     const response = await api.call('/test/slow');
     expect(response.status).toBe(504);
     await expect.poll(() => api.inFlight.count).toBe(0);
@@ -272,7 +272,7 @@ describe('headers of every answer', () => {
     }
   });
 
-  it('our own headers come a second time under each alias', async () => {
+  it('repeat our own headers under each alias', async () => {
     const { headers } = await api.call('/test/branded');
     for (const name of ['service', 'acme', 'other']) {
       expect(headers.get(`x-${name}-model-id`)).toBe('m');
@@ -280,7 +280,7 @@ describe('headers of every answer', () => {
     }
   });
 
-  it('one line is logged per request, without its URL', async () => {
+  it('match one log line per request, without the URL', async () => {
     const response = await api.call('/test/branded?q=private-thing');
     await response.text();
     const requestId = response.headers.get('x-request-id') ?? '';

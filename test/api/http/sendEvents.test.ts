@@ -12,7 +12,7 @@ import { sendRaw } from '../sendRaw.ts';
 const IDLE_MS = 2_000;
 const TEXTS = ['data: a\n\n', 'data: naïve – 日本 🚕\n\n', `data: ${'x'.repeat(70_000)}\n\n`];
 
-/** What the next request is answered with. */
+/** Writes the answer to the next request. */
 let tell: EventAnswer['tell'];
 let server: http.Server;
 let port: number;
@@ -51,7 +51,7 @@ async function textOf(response: http.IncomingMessage): Promise<string> {
 }
 
 describe('a stream of events', () => {
-  it('arrives byte by byte as it was told, and its connection serves the next request', async () => {
+  it('arrives unchanged, and leaves its connection usable for the next request', async () => {
     tell = tellAll;
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
@@ -66,7 +66,7 @@ describe('a stream of events', () => {
     agent.destroy();
   });
 
-  it('may have texts of nothing, and be of nothing', async () => {
+  it('may have empty texts, and be empty', async () => {
     tell = async (take) => {
       for (const text of ['', 'data: a\n\n', '']) await take(text);
     };
@@ -85,7 +85,7 @@ describe('a stream of events', () => {
     expect(answer.split('\r\n\r\n')[1]).toBe('data: a\n\ndata: b\n\n');
   });
 
-  it('that fails on its way is cut off, so that nobody takes it for the whole', async () => {
+  it('that fails midway is cut off, so that it does not look complete', async () => {
     tell = async (take) => {
       await take('data: a\n\n');
       throw new Error('the source is gone');
@@ -94,8 +94,8 @@ describe('a stream of events', () => {
   });
 });
 
-describe('whoever tells events', () => {
-  /** Tells without end; resolves with how often somebody took what was told. */
+describe('the sender of events', () => {
+  /** Sends events without end. Resolves with the number that was taken when the client is gone. */
   function endless(text: string): Promise<number> {
     return new Promise((resolve) => {
       tell = async (take) => {
@@ -118,14 +118,14 @@ describe('whoever tells events', () => {
     expect(await told).toBeGreaterThan(0);
   });
 
-  it('learns that a client which is behind is gone', async () => {
+  it('learns that a slow client is gone', async () => {
     const told = endless(`data: ${'x'.repeat(1_000_000)}\n\n`);
     const response = await open(false);
     setTimeout(() => response.on('error', () => undefined).destroy(), IDLE_MS / 2);
     expect(await told).toBeLessThan(100);
   });
 
-  it('is rid of a client that takes nothing for the idle time, and waits for one that reads slowly', async () => {
+  it('disconnects a client that reads nothing for the idle time, and waits for a slow one', async () => {
     const told = endless(`data: ${'x'.repeat(200_000)}\n\n`);
     const response = await open(false);
     const startedAt = performance.now();

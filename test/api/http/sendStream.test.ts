@@ -1,4 +1,4 @@
-/** Answers of a length that nobody knows before their end. */
+/** Answers whose length is unknown until their end. */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -13,7 +13,7 @@ import { startApi, type TestApi } from '../startApi.ts';
 
 let ended = 0;
 
-/** `good` chunks, then the failure or the end. */
+/** Sends `good` chunks, then fails or ends. */
 const chunks = defineRoute({
   method: 'GET',
   path: '/test/chunks/{good}/{then}',
@@ -48,23 +48,23 @@ describe('a stream', () => {
     expect((await response.text()).length).toBe(good * 1_000);
   });
 
-  it('of nothing is complete, too', async () => {
+  it('without content is complete', async () => {
     const response = await api.call('/test/chunks/0/ends');
     expect([response.status, await response.text()]).toEqual([200, '']);
   });
 
-  it('whose source fails before its first byte is an error in the documented shape', async () => {
+  it('whose source fails before its first byte gives an error in the documented shape', async () => {
     const response = await api.call('/test/chunks/0/fails');
     expect([response.status, await response.json()]).toEqual([503, { error: expect.any(String) }]);
   });
 
-  it('whose source fails later is cut off, so that nobody takes it for the whole', async () => {
+  it('whose source fails later is cut off, so that it does not look complete', async () => {
     const response = await api.call('/test/chunks/5/fails');
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('sends HEAD no byte and reads its source no further', async () => {
+  it('sends no body to HEAD and reads its source no further', async () => {
     const before = ended;
     const response = await api.call('/test/chunks/50/ends', { method: 'HEAD' });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv']);
@@ -72,8 +72,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a client that stands still', () => {
-  it('is cut off after the idle time, and one that reads slowly is not', async () => {
+describe('a client that stops reading', () => {
+  it('is disconnected after the idle time, and a slow one is not', async () => {
     const idleMs = 400;
     const brokenBy: string[] = [];
     let asked = 0;

@@ -1,4 +1,4 @@
-/** An edit from the request to the file: what the provider is asked, what is answered, what is charged. */
+/** Edits from the request to the file: order to the provider, answer and charge. */
 import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +40,7 @@ async function charged(work: () => Promise<Response>) {
 }
 
 describe('POST /image/multi-edit', () => {
-  it('takes base64, data URLs and addresses, and charges for the edit and each further image', async () => {
+  it('accepts base64, data URLs and addresses, and charges the edit and each further image', async () => {
     const images = [base64, `data:image/png;base64,${base64}`, `${site}/card.png`];
     const { response, bytes, entries } = await charged(() =>
       world.post('/image/multi-edit', { modelId: 'tiered-edit', prompt: 'warmer', images }),
@@ -66,7 +66,7 @@ describe('POST /image/multi-edit', () => {
     expect(folders()).toEqual([]);
   });
 
-  it('takes files, and the published default where no model is named', async () => {
+  it('accepts files, and uses the published default model', async () => {
     const form = new FormData();
     form.set('prompt', 'cooler');
     form.set('safe_mode', 'false');
@@ -77,7 +77,7 @@ describe('POST /image/multi-edit', () => {
     expect(entries).toEqual(['firered-image-edit-image-unit 40000000']);
   });
 
-  it('a larger tier costs its price and comes as JPEG, unless a format is named', async () => {
+  it('charges a larger tier at its price and answers as JPEG, unless a format is named', async () => {
     const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], resolution: '2K' };
     const { entries } = await charged(() => world.post('/image/multi-edit', order));
     expect([entries, world.imageProvider.edits.at(-1)?.format]).toEqual([['tiered-edit-image-unit 200000000'], 'jpeg']);
@@ -87,7 +87,7 @@ describe('POST /image/multi-edit', () => {
     expect(world.imageProvider.edits.at(-1)?.format).toBe('webp');
   });
 
-  it('asked for its price, nothing is made or charged', async () => {
+  it('makes and charges nothing in a dry run', async () => {
     const edits = world.imageProvider.edits.length;
     const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64, base64] };
     const { bytes, entries } = await charged(() =>
@@ -132,7 +132,7 @@ describe('POST /image/multi-edit', () => {
     expect(folders()).toEqual([]);
   });
 
-  it('takes 65,536 pixels', async () => {
+  it('accepts 65,536 pixels', async () => {
     const { response } = await charged(() =>
       world.post('/image/multi-edit', { ...order, images: [png(256, 256).toString('base64')] }),
     );
@@ -140,7 +140,7 @@ describe('POST /image/multi-edit', () => {
   });
 });
 
-it('a foreign service gets plain pictures, and what it makes comes in the format that was asked for', async () => {
+it('sends plain pictures to a remote service, and converts its result to the requested format', async () => {
   world.imageProvider.readsAll = false;
   const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64], output_format: 'webp' };
   const { response, bytes, entries } = await charged(() => world.post('/image/multi-edit', order));
@@ -178,7 +178,7 @@ describe('POST /image/edit', () => {
   });
 });
 
-describe('what does not come about costs nothing', () => {
+describe('failures, which cost nothing:', () => {
   const order = { modelId: 'tiered-edit', prompt: 'x', images: [base64] };
   const failures: [UpstreamFailureReason, number][] = [
     ['refused', 400],
@@ -205,7 +205,7 @@ describe('what does not come about costs nothing', () => {
   it.each([
     ['/image/multi-edit', { images: [damagedPng(320, 240).toString('base64')] }, 'images[0]'],
     ['/image/edit', { image: damagedPng(320, 240).toString('base64') }, 'image'],
-  ])('%s of a picture that cannot be unpacked, by the name of its field', async (path, sent, field) => {
+  ])('%s of a picture that cannot be decoded, with the name of its field', async (path, sent, field) => {
     world.imageProvider.readsAll = false;
     const { response, bytes, entries } = await charged(() => world.post(path, { prompt: 'x', ...sent }));
     world.imageProvider.readsAll = true;
@@ -213,7 +213,7 @@ describe('what does not come about costs nothing', () => {
     expect(bytes.toString()).toContain(`${field} could not be decoded`);
   });
 
-  it('an edit of which is known beforehand that it cannot be made', async () => {
+  it('an edit that the provider cannot make', async () => {
     world.imageProvider.refusal = new FareboxError({
       code: 'invalid_request',
       message: 'It can rotate and flip.',
@@ -223,7 +223,7 @@ describe('what does not come about costs nothing', () => {
     expect([response.status, entries]).toEqual([400, []]);
   });
 
-  it('an account without credit is told before anything is made', async () => {
+  it('an account without credit, which is refused before any work', async () => {
     const { secret } = await world.api.newKey('INFERENCE');
     const edits = world.imageProvider.edits.length;
     const response = await world.api.call('/image/multi-edit', {

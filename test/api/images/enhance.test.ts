@@ -1,4 +1,4 @@
-/** A prompt that a text model rewrites first: what is drawn, what is told, what it costs. */
+/** A prompt that a text model rewrites first: the picture, the answer and the price. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ afterAll(async () => {
 const image = CARD.toString('base64');
 const order = { prompt: 'warm', images: [image], enhance_prompt: true };
 
-it('an edit is made by the new prompt, tells it, and costs 0.04 USD more', async () => {
+it('makes an edit with the rewritten prompt, returns it, and charges 0.04 USD more', async () => {
   const before = await world.spent();
   const response = await world.post('/image/multi-edit', order);
   await response.arrayBuffer();
@@ -47,7 +47,7 @@ it('an edit is made by the new prompt, tells it, and costs 0.04 USD more', async
   expect((await world.spent()).slice(before.length)).toEqual(['firered-image-edit-image-unit 80000000']);
 });
 
-it('so are new pictures', async () => {
+it('makes new pictures with the rewritten prompt', async () => {
   const before = await world.spent();
   const response = await world.post('/image/generate', {
     model: 'z-image-turbo',
@@ -60,7 +60,7 @@ it('so are new pictures', async () => {
   ]);
 });
 
-it('a model that does not answer leaves nothing made and nothing charged', async () => {
+it('makes and charges nothing when the text model fails', async () => {
   const before = await world.spent();
   const edits = world.imageProvider.edits.length;
   stub.next.push({ status: 500 });

@@ -1,4 +1,4 @@
-/** Pictures that a provider has made and that are lost here, because the account's places for finishing them are taken. */
+/** Pictures from a provider that are lost here, because the account's slots for finishing them are taken. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEFAULT_CREATED, type ImageModel } from '../../../domain/catalogue/model.ts';
 import { CARD, type ImageWorld, openImageWorld, withStub } from './world.ts';
@@ -19,10 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.api.stop());
 
-/** More work than may wait. */
+/** More work than the queue of an account holds. */
 const TOO_MUCH = 100;
 
-/** Takes every place of the account until the work is done. */
+/** Occupies every slot of the account until the work is done. */
 async function withoutPlaces<T>(work: () => Promise<T>): Promise<T> {
   const over = new AbortController();
   const share = world.api.opened.dependencies.limits.accountShares.open(world.accountId);
@@ -52,7 +52,7 @@ const ORDERS: [path: string, body: object][] = [
   ['/image/background-remove', { image }],
 ];
 
-it.each(ORDERS)('are counted and never billed: %s', async (path, body) => {
+it.each(ORDERS)('count into the refund budget and are never billed: %s', async (path, body) => {
   const { overrides } = world.api.opened.dependencies.core.config.limits;
   const before = await countedUsd();
   for (const refundedPerDay of [100, 0]) {

@@ -1,4 +1,4 @@
-/** POST /images/edits: OpenAI's own client edits unchanged, and pays what an edit costs. */
+/** POST /images/edits: OpenAI's own client works unchanged and pays the price of an edit. */
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIERED_EDIT } from './tieredEdit.ts';
@@ -6,7 +6,7 @@ import { CARD, type ImageWorld, openImageWorld, png, withStub } from './world.ts
 
 let world: ImageWorld;
 let client: OpenAI;
-/** The last answer, of which the client shows only parts. */
+/** Text of the last answer. The client shows only parts of it. */
 let said = '';
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ describe("OpenAI's own client", () => {
     expect(world.imageProvider.edits.at(-1)?.images.map(({ width }) => width)).toEqual([320, 300]);
   });
 
-  it('names models of OpenAI, for which the usual one stands in, and sizes that it has no choice of', async () => {
+  it("may name OpenAI's models and unavailable sizes, which are replaced by the defaults", async () => {
     const { given, entries } = await charged(async () =>
       client.images
         .edit({
@@ -78,7 +78,7 @@ describe("OpenAI's own client", () => {
     ['no picture', { image: [] }, /image/],
     ['a size that there is not', { size: '1x1' }, /size/],
     ['a model that makes no edits', { model: 'z-image-turbo' }, /model/],
-  ] as const)('is told that there is no %s, and pays nothing', async (_name, fields, told) => {
+  ] as const)('is refused for %s, and pays nothing', async (_name, fields, told) => {
     const edits = world.imageProvider.edits.length;
     const resolved = Object.entries(fields).map(async ([key, value]) => [
       key,

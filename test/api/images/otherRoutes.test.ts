@@ -1,4 +1,4 @@
-/** New pictures, cut-out ones and larger ones: what the provider is asked, what is answered, what is charged. */
+/** New, cut-out and enlarged pictures: order to the provider, answer and charge. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_CREATED, type ImageModel, type UpscaleModel } from '../../../domain/catalogue/model.ts';
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const stubbed = withStub([TIERED, CUTTER, UPSCALER]);
   world = await openImageWorld((config) => {
     const all = stubbed(config);
-    // The published ones are away, as on a machine without keys.
+    // The published models are unavailable, as on a machine without keys.
     for (const id of ['bria-bg-remover', 'upscaler', 'chroma']) {
       const model = all.modelCatalogue.byId.get(id);
       if (model) model.provider = 'nobody';
@@ -73,7 +73,7 @@ async function charged(work: () => Promise<Response>) {
 describe('POST /image/generate', () => {
   const order = { model: 'tiered-image', prompt: 'a tram' };
 
-  it('answers as many images as were ordered, each charged at its tier', async () => {
+  it('returns the ordered number of images, each charged at its tier', async () => {
     const { response, body, entries } = await charged(() =>
       world.post('/image/generate', { ...order, variants: 3, resolution: '2K', quality: 'low', seed: -7 }),
     );
@@ -97,7 +97,7 @@ describe('POST /image/generate', () => {
     });
   });
 
-  it('answers the bytes alone when they are asked for', async () => {
+  it('returns the bytes alone on request', async () => {
     const { response, bytes, entries } = await charged(() =>
       world.post('/image/generate', { ...order, return_binary: true, format: 'png' }),
     );
@@ -109,7 +109,7 @@ describe('POST /image/generate', () => {
     expect(entries).toEqual(['tiered-image-image-unit 90000000']);
   });
 
-  it('hands over style references with their strength', async () => {
+  it('passes on style references with their strength', async () => {
     const style_references = [{ image: base64, strength: 0.25 }, { image: base64 }];
     const { response, body } = await charged(() =>
       world.post('/image/generate', { ...order, style_references, style_preset: 'Film Noir' }),
@@ -140,14 +140,14 @@ describe('POST /image/generate', () => {
     expect([response.status, entries, await world.held()]).toEqual([status, [], 0]);
   });
 
-  it('writes the order into the file when it is asked to', async () => {
+  it('writes the order into the file on request', async () => {
     const body = { ...order, return_binary: true, format: 'png', embed_exif_metadata: true };
     const { response, bytes } = await charged(() => world.post('/image/generate', body));
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
     expect(bytes.toString('latin1')).toContain('a tram');
   });
 
-  it('a provider that makes fewer than were ordered is not paid', async () => {
+  it('charges nothing when the provider makes fewer images than ordered', async () => {
     const { makeImages } = world.imageProvider;
     world.imageProvider.makeImages = async () => [];
     const { response, entries } = await charged(() => world.post('/image/generate', order));
@@ -157,7 +157,7 @@ describe('POST /image/generate', () => {
 });
 
 describe('POST /images/generations', () => {
-  it('answers in the shape of OpenAI, by whatever name the model goes there', async () => {
+  it("answers in the shape of OpenAI, also for OpenAI's model names", async () => {
     const { response, body, entries } = await charged(() =>
       world.post('/images/generations', {
         model: 'dall-e-3',
@@ -178,7 +178,7 @@ describe('POST /images/generations', () => {
     });
   });
 
-  it('or as a data URL', async () => {
+  it('answers with a data URL on request', async () => {
     const { body } = await charged(() =>
       world.post('/images/generations', { prompt: 'a tram', response_format: 'url' }),
     );
@@ -196,13 +196,13 @@ describe('POST /images/generations', () => {
     expect(made.data?.[0]?.b64_json).toBe(base64);
   });
 
-  it('refuses more than one', async () => {
+  it('refuses more than one image', async () => {
     const { response } = await charged(() => world.post('/images/generations', { prompt: 'x', n: 2 }));
     expect(response.status).toBe(400);
   });
 });
 
-it('GET /image/styles lists what style_preset takes', async () => {
+it('GET /image/styles lists the values of style_preset', async () => {
   const response = await world.api.call('/image/styles', { key: world.key });
   expect(await response.json()).toEqual({ object: 'list', data: IMAGE_STYLES });
 });
@@ -212,14 +212,14 @@ describe('POST /image/background-remove', () => {
     ['base64', { image: base64 }],
     ['a data URL', { image: `data:image/png;base64,${base64}` }],
     ['a named model', { image: base64, model: 'local-cutout', image_url: null }],
-  ])('takes %s, by ours where the published model is away', async (_name, body) => {
+  ])('accepts %s, with the local model where the published one is unavailable', async (_name, body) => {
     const { response, bytes, entries } = await charged(() => world.post('/image/background-remove', body));
     expect([response.status, response.headers.get('x-service-model-id')]).toEqual([200, 'local-cutout']);
     expect([response.headers.get('content-type'), bytes.equals(CARD)]).toEqual(['image/png', true]);
     expect(entries).toEqual(['local-cutout-image-unit 20000000']);
   });
 
-  it('takes a file', async () => {
+  it('accepts a file', async () => {
     const form = new FormData();
     form.set('image', new Blob([CARD]), 'a.png');
     const { response, entries } = await charged(() => world.send('/image/background-remove', form));
@@ -238,7 +238,7 @@ describe('POST /image/background-remove', () => {
     expect([response.status, entries]).toEqual([400, []]);
   });
 
-  it('a key that may call ours only is served by ours', async () => {
+  it('uses the local model for a key that may call no other', async () => {
     const { accountId } = world;
     for (const more of [{ models: ['local-cutout'] }, { modelPrivacy: 'PRIVATE_ONLY' as const }]) {
       const { secret } = await world.api.newKey('INFERENCE', { accountId, ...more });
@@ -251,7 +251,7 @@ describe('POST /image/background-remove', () => {
     }
   });
 
-  it('the published one, named, is away', async () => {
+  it('answers 503 for the unavailable published model by name', async () => {
     const response = await world.post('/image/background-remove', {
       image: base64,
       model: 'bria-bg-remover',
@@ -275,7 +275,7 @@ describe('POST /image/upscale', () => {
     expect(world.imageProvider.enlargements.at(-1)).toMatchObject({ scale, creativity });
   });
 
-  it('a large picture grows as far as there is room, and that is what it costs', async () => {
+  it('enlarges a large picture as far as the limit allows, at the price of that scale', async () => {
     const form = new FormData();
     form.set('scale', '4');
     form.set('image', new Blob([png(2_048, 2_048)]), 'a.png');
@@ -293,7 +293,7 @@ describe('POST /image/upscale', () => {
   );
 });
 
-it('twenty calls a minute and key, whatever the name of the model', async () => {
+it('allows twenty calls a minute and key, whatever name the model has', async () => {
   const limits = world.api.opened.dependencies.limits.calls;
   const before = limits.overrideOf;
   limits.overrideOf = () => ({});

@@ -1,4 +1,4 @@
-/** What the list says is what is taken: every tier of every published model, by the route and by the ledger. */
+/** Listed prices are charged: every tier of every published model, by the route and in the ledger. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { IMAGE_MODELS } from '../../../domain/catalogue/builtin/images.ts';
 import { INPAINT_MODELS } from '../../../domain/catalogue/builtin/inpaint.ts';
@@ -21,7 +21,7 @@ interface Call {
   entry: string;
 }
 
-/** What can be asked of a model that is priced so, with what the list says of it in USD. */
+/** Returns the possible orders of a model with these prices, each with its listed price in USD. */
 function tiersOf(
   plain: PublishedPrice | undefined,
   resolutions: ByResolution | undefined,
@@ -72,10 +72,10 @@ const UPSCALES: Call[] = [2, 2.5, 3, 4].map((scale) => ({
 }));
 
 const CALLS = [...edits(), ...pictures(), ...UPSCALES];
-/** A sample of every third, and all of those with quality tiers. */
+/** Every third call, and all calls with quality tiers. */
 const SAMPLE = CALLS.filter(({ body }, index) => IS_LONG || index % 3 === 0 || body.quality !== undefined);
 
-it(`${SAMPLE.length} of ${CALLS.length} orders are charged what the list says, and quoted the same`, async () => {
+it(`charges and quotes ${SAMPLE.length} of ${CALLS.length} orders at the listed price`, async () => {
   for (const { path, body, entry } of SAMPLE) {
     const quoted = await world.post(path, body, { 'x-service-dry-run': 'true' });
     const { cost } = (await quoted.json()) as { cost: { usd: number } };

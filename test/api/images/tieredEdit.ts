@@ -1,4 +1,4 @@
-/** A model of edits with a choice of ratios and resolutions, that takes several pictures. */
+/** An edit model with several ratios and resolutions that takes several pictures. */
 import { DEFAULT_CREATED, type InpaintModel } from '../../../domain/catalogue/model.ts';
 
 const price = (usd: number) => ({ usd, diem: usd });

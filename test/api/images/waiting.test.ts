@@ -1,4 +1,4 @@
-/** Clients that do not wait for their picture, and pictures that nobody has time for: who pays, and what is told. */
+/** Clients that leave before their picture, and pictures without a free slot: the answers and charges. */
 import { readdirSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { CARD, type ImageWorld, openImageWorld, withStub } from './world.ts';
 
 const image = CARD.toString('base64');
 const silentChild = fileURLToPath(new URL('../../fixtures/silentChild.mjs', import.meta.url));
-/** One works, one waits, and nobody waits long. */
+/** One worker, one place in the queue, and a short wait. */
 const NARROW = { childPath: silentChild, maxChildren: 1, maxWaiting: 1, maxWaitMs: 400, timeoutMs: 30_000 };
 
 let world: ImageWorld;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await openImageWorld(withStub([...OFFLINE_IMAGES, LOCAL_CUTOUT]));
   const { dependencies } = world.api.opened;
   plain = dependencies.providers.images;
-  // One account is to find the queue of the process full, not its own.
+  // With these slots one account fills the queue of the process before its own.
   const limits = dependencies.limits.calls;
   const { overrideOf } = limits;
   limits.overrideOf = (accountId) => ({ ...overrideOf(accountId), slots: 100 });
@@ -58,7 +58,7 @@ const ROUTES: [path: string, body: object, sku: string][] = [
   ['/images/generations', { model: 'simulator-image', prompt: 'a boat' }, 'simulator-image-image-unit 100000'],
 ];
 
-/** A client that leaves with the first bytes, or when `leave` is called. */
+/** Sends a request whose client leaves with the first bytes, or when `leave` is called. */
 function visit(path: string, body: object): { leave(): void; left: Promise<'before' | 'after'> } {
   const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' };
   const request = http.request(`${world.api.baseUrl}${path}`, { method: 'POST', headers, agent: false });
@@ -75,8 +75,8 @@ function visit(path: string, body: object): { leave(): void; left: Promise<'befo
   return { leave: () => request.destroy(), left };
 }
 
-describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
-  it('before the first byte pays nothing, though it was made', async () => {
+describe.each(ROUTES)('a client of %s that disconnects', (path, body, sku) => {
+  it('before the first byte pays nothing, although the picture was made', async () => {
     const before = await world.spent();
     let begun = false;
     let finish: () => void = () => undefined;
@@ -96,7 +96,7 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
     await expect.poll(folders).toEqual([]);
   });
 
-  it('after it pays, once', async () => {
+  it('after the first byte pays once', async () => {
     const before = await world.spent();
     world.imageProvider.result = Buffer.concat([CARD, Buffer.alloc(24_000_000)]);
     const visitor = visit(path, body);
@@ -108,7 +108,7 @@ describe.each(ROUTES)('a client of %s that goes away', (path, body, sku) => {
   });
 });
 
-describe('where too many pictures are worked on', () => {
+describe('an overload of picture work', () => {
   type Queue = [name: string, path: string, body: object, open: () => MediaProvider & { close?(): Promise<void> }];
   const narrowWork = () => createImageWork(NARROW);
   const queues: Queue[] = [
@@ -132,7 +132,7 @@ describe('where too many pictures are worked on', () => {
   }
 
   it.each(queues)(
-    '%s: who waits too long, and who finds no place, is told when to come back and pays nothing',
+    '%s: refuses requests beyond the queue or its time with Retry-After, without a charge',
     async (_name, path, body, open) => {
       world.api.opened.dependencies.providers.mediaProviders = new Map([['local', open()]]);
       const before = await world.spent();
@@ -147,7 +147,7 @@ describe('where too many pictures are worked on', () => {
         ]);
         expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
       }
-      // Its child never answers, and is ended with the client.
+      // The first request's child process never answers, and ends with its client.
       first.leave();
       expect(await first.left).toBe('before');
       await expect.poll(() => world.held()).toBe(0);

@@ -1,4 +1,4 @@
-/** An API in this process whose picture models are made by a stub that does as it is told, and what an account has spent. */
+/** An API in this process with a stub behind its picture models, and the charges of an account. */
 import { randomUUID } from 'node:crypto';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ import type {
 } from '../../../providers/shared/mediaProvider.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-/** A plain PNG of this size. */
+/** Returns a plain PNG of this size. */
 export function png(width: number, height: number, grey = 120): Buffer {
   const rows = Buffer.alloc((width + 1) * height, grey);
   for (let row = 0; row < height; row += 1) rows[row * (width + 1)] = 0;
   return pngOf(width, height, deflateSync(rows));
 }
 
-/** Whole by its parts; what is packed in it is nonsense. */
+/** A PNG with valid chunks whose compressed data is nonsense. */
 export function damagedPng(width: number, height: number): Buffer {
   return pngOf(width, height, Buffer.alloc(200, 0x5a));
 }
@@ -48,17 +48,17 @@ function pngPart(name: string, body: Buffer): Buffer {
 
 export const CARD = png(320, 240);
 
-/** Does nothing, or what it was told; keeps what it was asked. */
+/** Does nothing, or what `next` and `result` say. Records its orders. */
 class StubImageProvider implements MediaProvider {
-  /** False: the pictures are made plain before, and finished after. */
+  /** False: the pictures are converted before and after the call. */
   readsAll = true;
   edits: ImageEdit[] = [];
   orders: ImageOrder[] = [];
   cutouts: Cutout[] = [];
   enlargements: Enlargement[] = [];
-  /** Thrown or awaited by the next call. */
+  /** The next call awaits this. */
   next: (() => Promise<void> | void) | undefined;
-  /** What is answered; the first source by default. */
+  /** The result of a call. Default: the first source. */
   result: Buffer | undefined;
   refusal: Error | undefined;
 
@@ -111,15 +111,15 @@ export interface ImageWorld {
   accountId: string;
   post(path: string, body: object, headers?: Record<string, string>): Promise<Response>;
   send(path: string, form: FormData): Promise<Response>;
-  /** "sku nano-USD" of every charge so far. */
+  /** Returns "sku nano-USD" of every charge. */
   spent(): Promise<string[]>;
-  /** Operations that are held and not resolved. */
+  /** Returns the number of open holds. */
   held(): Promise<number>;
 }
 
 const PICTURES = new Set(['image', 'inpaint', 'upscale']);
 
-/** Every picture model of the catalogue is with the stub, and so are these. */
+/** Assigns every picture model of the catalogue, and these, to the stub. */
 export function withStub(models: readonly Model[], allowed: string[] = []): (config: Config) => Config {
   return (config) => {
     const moved = config.models.map((model) => (PICTURES.has(model.kind) ? { ...model, provider: 'local' } : model));
