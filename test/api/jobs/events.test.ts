@@ -42,7 +42,7 @@ function watch(queueId: string, lastEventId?: string | number, from: TestApi = a
 const nameOf = ({ event, data }: SeenEvent) =>
   event === 'timeline' ? `timeline ${data.event}` : `${event} ${event === 'progress' ? data.progress : data.state}`;
 
-/** From acceptance to a stored output, one commit after the other. */
+/** Statements from acceptance to a stored output, each in its own commit. */
 const STEPS: ((queueId: string) => Promise<void>)[] = [
   (id) => submitJob(sql, id),
   (id) => acknowledgeJob(sql, id),
@@ -72,7 +72,7 @@ async function storedJob(): Promise<string> {
 }
 
 describe('GET /jobs/{queue_id}/events', () => {
-  it('tells the past, then each change within moments of its commit, in order, and ends when the job is over', async () => {
+  it('sends the past, then each change soon after its commit, in order, and ends when the job is over', async () => {
     const queueId = await acceptJob(sql, who);
     const stream = await watch(queueId);
     expect(stream.headers['content-type']).toBe('text/event-stream');
@@ -80,7 +80,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     for (const [index, step] of STEPS.entries()) {
       const before = stream.events().length;
       await step(queueId);
-      // The second word of the same percent is no change; the net under the announcements is at five seconds.
+      // The second report of the same percentage is no change. The fallback poll runs every five seconds.
       if (index !== 4) {
         await expect.poll(() => stream.events().length, { timeout: 4_000, interval: 5 }).toBeGreaterThan(before);
       }
@@ -94,7 +94,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect(api.opened.dependencies.jobs.jobWatch.open).toBe(0);
   });
 
-  it('says what was charged and what came back, with the ids of the ledger', async () => {
+  it('shows the charge and the refund with their ledger ids', async () => {
     const queueId = await acceptJob(sql, who);
     await submitJob(sql, queueId);
     await failJob(sql, queueId);
@@ -120,7 +120,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     }
   });
 
-  it('cut after any event and resumed anywhere is told nothing twice and nothing less', async () => {
+  it('repeats and skips nothing when it is cut after any event and resumed at either process', async () => {
     const queueId = await storedJob();
     const whole = await watch(queueId);
     await whole.ended;
@@ -133,7 +133,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     }
   });
 
-  it('a client that is cut while the job goes on misses nothing between its streams', async () => {
+  it('loses nothing for a client that is cut while the job continues', async () => {
     const queueId = await acceptJob(sql, who);
     const told: SeenEvent[] = [];
     for (const [index, step] of STEPS.entries()) {
@@ -150,7 +150,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect([...told, ...last.events()].map(nameOf)).toEqual(STORY);
   });
 
-  it('many who write about one job at once leave numbers without a gap in the order of their commits', async () => {
+  it('numbers concurrent changes of one job without gaps in the order of their commits', async () => {
     const queueId = await acceptJob(sql, who);
     await submitJob(sql, queueId);
     const stream = await watch(queueId);
@@ -166,7 +166,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect(told.map(nameOf).filter((name) => name === 'timeline acknowledged')).toHaveLength(1);
   });
 
-  it('a job that is long over is told from its beginning to its deletion', async () => {
+  it('sends a deleted job from its beginning to its deletion', async () => {
     const queueId = await storedJob();
     await sql.query(`update jobs set state = 'deleted', ended_at = now() where queue_id = $1`, [queueId]);
     const stream = await watch(queueId);
@@ -174,7 +174,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect(stream.events().map(nameOf)).toEqual([...STORY.slice(0, -1), 'state deleted', 'end deleted']);
   });
 
-  it('loses nothing when the connection that listens is killed, again and again', async () => {
+  it('loses nothing when the listening connection is killed repeatedly', async () => {
     const queueId = await acceptJob(sql, who);
     const streams = [await watch(queueId), await watch(queueId, undefined, other)];
     const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
@@ -194,7 +194,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     }
   });
 
-  it('a change that nobody announced is seen within seconds', async () => {
+  it('sends a change without an announcement within seconds', async () => {
     const queueId = await acceptJob(sql, who);
     const stream = await watch(queueId);
     const operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
@@ -218,7 +218,7 @@ describe('GET /jobs/{queue_id}/events', () => {
       'of an account that was closed',
       `update accounts set status = 'suspended' where id = (select account_id from api_keys where id = $1)`,
     ],
-  ])('ends for a key that is %s meanwhile', async (_, change) => {
+  ])('ends when the key becomes %s', async (_, change) => {
     const owner = await payer(api);
     const { secret, keyId } = await api.newKey('INFERENCE', {
       accountId: owner.accountId,
@@ -234,7 +234,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     expect(stream.text()).not.toContain('retry');
   });
 
-  it('of another account, of nobody, or of no id is refused like everywhere', async () => {
+  it('refuses jobs of another account, unknown jobs and invalid ids like other routes', async () => {
     const queueId = await acceptJob(sql, who);
     const stranger = await payer(api);
     const foreign = await openEvents(api.origin, { queueId, secret: stranger.secret });
@@ -248,7 +248,7 @@ describe('GET /jobs/{queue_id}/events', () => {
   });
 
   it.each(['-1', '0', '1e1', '2.5', '0x2', 'abc', '2, 4', '٢', '999999999', '9999999999', '1', '7', '8', '2-1'])(
-    'Last-Event-ID %j, which no event of this job has, is refused by name',
+    'refuses Last-Event-ID %j, which no event of this job has, by name',
     async (lastEventId) => {
       const queueId = await acceptJob(sql, who);
       const stream = await watch(queueId, Buffer.from(lastEventId).toString('latin1'));
@@ -259,7 +259,7 @@ describe('GET /jobs/{queue_id}/events', () => {
     },
   );
 
-  it('an empty Last-Event-ID is none, and HEAD is answered without waiting for the job', async () => {
+  it('ignores an empty Last-Event-ID, and answers HEAD without waiting for the job', async () => {
     const queueId = await acceptJob(sql, who);
     const stream = await watch(queueId, '');
     await expect.poll(() => stream.events().map(nameOf)).toEqual(STORY.slice(0, 3));

@@ -1,4 +1,4 @@
-/** Jobs as the workers write them, statement by statement, and a client that reads a stream of their events. */
+/** Jobs written statement by statement like by the workers, and a client that reads their event streams. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { announceJob } from '../../../infra/postgres/jobChanges.ts';
@@ -17,7 +17,7 @@ export interface JobKindOf {
   modelId?: string;
 }
 
-/** Charged and accepted; its queue_id. */
+/** Inserts a charged and accepted job and returns its queue_id. */
 export async function acceptJob(
   sql: Sql,
   { accountId, keyId }: Pick<Payer, 'accountId'> & { keyId: string | null },
@@ -94,16 +94,16 @@ export interface SeenEvent {
 export interface EventStream {
   status: number;
   headers: http.IncomingHttpHeaders;
-  /** So far, comments and `retry` included. */
+  /** Returns the text so far, with comments and `retry`. */
   text(): string;
   events(): SeenEvent[];
-  /** Resolves when the server has ended it. */
+  /** Resolves when the connection is closed. */
   ended: Promise<void>;
-  /** Goes away without a word. */
+  /** Closes the connection without notice. */
   cut(): void;
 }
 
-/** `take`: leave the bytes on the connection when false. */
+/** With `take: false` the bytes stay on the connection. */
 export function openEvents(
   origin: string,
   { queueId, secret, ...more }: { queueId: string; secret: string; lastEventId?: string | number; take?: boolean },
@@ -129,7 +129,7 @@ export function openEvents(
   });
 }
 
-/** By the rules of the format, knowing nothing of how it was written; an unfinished event is none. */
+/** Parses the format independently of its writer and ignores an unfinished event. */
 function readEvents(text: string): SeenEvent[] {
   const blocks = text.split('\n\n').slice(0, -1);
   return blocks.flatMap((block) => {

@@ -60,7 +60,7 @@ async function walk(filters: string): Promise<string[]> {
 }
 
 describe('GET /jobs', () => {
-  it('shows the account its own jobs, newest first, each with what it took and gave back', () => {
+  it('shows the account its own jobs, newest first, each with its charge and refund', () => {
     expect(all).toHaveLength(24);
     expect(all.map(({ created_at }) => created_at)).toEqual(
       all
@@ -91,20 +91,20 @@ describe('GET /jobs', () => {
     ['&created_after=2000-01-01', () => true],
     ['&created_before=2000-01-01T00:00:00Z', () => false],
     ['&created_after=2000-01-01T00:00:00%2B02:00&state=stored', ({ state }) => state === 'stored'],
-  ])('%s lists exactly the jobs that it names, page by page, in both orders', async (filters, meant) => {
+  ])('%s lists exactly the matching jobs, page by page, in both orders', async (filters, meant) => {
     const expected = all.filter(meant).map(({ queue_id }) => queue_id);
     expect(await walk(filters)).toEqual(expected);
     expect(await walk(`${filters}&order=desc`)).toEqual(expected);
     expect(await walk(`${filters}&order=asc`)).toEqual([...expected].reverse());
   });
 
-  it('created_after and created_before leave out the moment that they name', async () => {
+  it('excludes the moments of created_after and created_before', async () => {
     const [from, to] = [all.at(-3)?.created_at ?? '', all.at(2)?.created_at ?? ''];
     const between = all.filter(({ created_at }) => created_at > from && created_at < to);
     expect(await walk(`&created_after=${from}&created_before=${to}`)).toEqual(between.map(({ queue_id }) => queue_id));
   });
 
-  it('a cursor goes on with its own filters only, however they are written', async () => {
+  it('continues a cursor with its own filters alone, however they are written', async () => {
     const { next_cursor: cursor } = await list('?limit=3&state=stored,failed');
     expect((await list(`?limit=2&state=failed&state=stored&cursor=${cursor}`)).data).toHaveLength(2);
     for (const filters of ['', '&state=stored', '&state=stored,failed&order=asc', '&state=stored,failed&kind=audio']) {
@@ -134,14 +134,14 @@ describe('GET /jobs', () => {
     ['cursor=AAAA', 'cursor'],
     [`cursor=${'A'.repeat(257)}`, 'cursor'],
     ['cursor=%00', 'cursor'],
-  ])('%s is refused by name', async (query, field) => {
+  ])('refuses %s with the name of the field', async (query, field) => {
     const response = await api.call(`/jobs?${query}`, { key: who.secret });
     expect(response.status).toBe(400);
     expect(((await response.json()) as { details: object }).details).toHaveProperty(field);
   });
 
   it.each(['0000-01-01', '9999-12-31T23:59:59.999Z', '0001-01-01T00:00:00+14:00'])(
-    'takes the far time %s for what it is',
+    'accepts the distant time %s',
     async (time) => {
       const early = time < '1';
       const { data } = await list(`?created_after=${encodeURIComponent(time)}&limit=100`);
@@ -150,7 +150,7 @@ describe('GET /jobs', () => {
   );
 });
 
-describe('with 100,000 jobs of the account', () => {
+describe('GET /jobs with 100,000 jobs of the account', () => {
   const MANY = 100_000;
   let rich: Payer;
   let operator: pg.Client;
@@ -159,7 +159,7 @@ describe('with 100,000 jobs of the account', () => {
     rich = await payer(api);
     operator = new pg.Client({ connectionString: api.environment.DATABASE_URL });
     await operator.connect();
-    // The triggers write what the lists do not read.
+    // The triggers write nothing that the lists read.
     await operator.query('alter table jobs disable trigger user');
     await operator.query(
       `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
@@ -188,14 +188,14 @@ describe('with 100,000 jobs of the account', () => {
     '&model=nothing',
     '&model=model-0,model-1,model-2,model-3,model-4,model-5,model-6,model-7,model-8,model-9',
     '&model=model-3&state=failed&created_before=2020-01-01',
-  ])('a page with "%s" is read from indexes, in as many pages as it has rows', async (filters) => {
+  ])('reads a page with "%s" from indexes, at a cost that does not grow with the number of jobs', async (filters) => {
     const seen = await planOf(filters);
     expect(seen.scans.filter((scan) => !/Index|Bitmap|Function|Subquery/.test(scan))).toEqual([]);
     expect(seen.buffers).toBeLessThan(4_000);
     expect(seen.rows).toBeLessThan(30_000);
   });
 
-  /** The plan of the very statement that the route runs, with the numbers of a run. */
+  /** Returns the plan and counts of the statement that the route runs. */
   async function planOf(filters: string): Promise<{ scans: string[]; buffers: number; rows: number }> {
     const { sql } = api.opened.dependencies.core;
     const asked: { text: string; values: unknown[] }[] = [];

@@ -1,4 +1,4 @@
-/** What open streams of job events may cost, and how they end when nothing happens. */
+/** Costs of open streams of job events, and their end when nothing happens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginStory, continueStory } from '../../../api/jobs/jobStory.ts';
 import { streamJobEvents } from '../../../api/jobs/streamJobEvents.ts';
@@ -25,7 +25,7 @@ async function openMany(payer: Payer, queueId: string, count: number): Promise<E
 }
 
 describe('open streams', () => {
-  it('200 at once cost bounded memory, all hear of the end, and give back what they took', async () => {
+  it('use bounded memory for 200 at once, all receive the end, and all are released', async () => {
     const { sql } = api.opened.dependencies.core;
     const payers = [who, await payer(api)];
     const jobs = await Promise.all(payers.map((each) => acceptJob(sql, each)));
@@ -39,7 +39,7 @@ describe('open streams', () => {
     await expect.poll(() => streams.every((each) => each.text().includes('"progress":80'))).toBe(true);
     const after = process.memoryUsage();
     expect(watches().open).toBe(200);
-    // Both ends of every connection are in this process.
+    // This process has both ends of every connection.
     expect(after.rss - before.rss).toBeLessThan(150 * 1024 * 1024);
     for (const job of jobs) await storeJob(sql, job);
     await Promise.all(streams.map(({ ended }) => ended));
@@ -67,7 +67,7 @@ describe('open streams', () => {
     await expect.poll(() => watches().open).toBe(0);
   });
 
-  it('beyond those of one process are refused as unavailable', async () => {
+  it('beyond the limit of one process are refused as unavailable', async () => {
     const open = Array.from({ length: 1_000 }, (_, account) =>
       watches().watch({ queueId: 'q', accountId: `account ${account}` }),
     );
@@ -97,7 +97,7 @@ describe('open streams', () => {
     expect(watches().open).toBe(0);
   });
 
-  it('are told to come back when the process stops, and do not hold it up', async () => {
+  it('get a retry time when the process stops, and do not delay its end', async () => {
     const second = await startApi({ environment: api.environment });
     const queueId = await acceptJob(api.opened.dependencies.core.sql, who);
     const stream = await openEvents(second.origin, { queueId, secret: who.secret });
@@ -110,10 +110,10 @@ describe('open streams', () => {
   });
 });
 
-describe('the telling of a job', () => {
+describe('an event stream', () => {
   const quiet = createLogger({ level: 'silent', name: 'test', destination: { write: () => undefined } });
 
-  /** Milliseconds in place of seconds and hours. */
+  /** Runs a stream with milliseconds in place of seconds and hours. */
   async function tell(more: {
     read?: (after: number) => Promise<JobChange[]>;
     take(text: string): boolean | Promise<boolean>;
@@ -133,7 +133,7 @@ describe('the telling of a job', () => {
     return queueId;
   }
 
-  it('beats while nothing happens, and ends in good order when it has lasted long enough', async () => {
+  it('sends heartbeats while nothing happens, and ends regularly at its maximum duration', async () => {
     const texts: string[] = [];
     await tell({ take: (text) => texts.push(text) > 0 });
     expect(texts[0]).toContain('event: state');
@@ -144,7 +144,7 @@ describe('the telling of a job', () => {
     expect(watches().open).toBe(0);
   });
 
-  it('reads nothing for a client that is behind, and stops when it is cut', async () => {
+  it('reads nothing for a slow client, and stops when that disconnects', async () => {
     let reads = 0;
     const read = async () => {
       reads += 1;
@@ -155,7 +155,7 @@ describe('the telling of a job', () => {
     expect([reads, watches().open]).toEqual([0, 0]);
   });
 
-  it('goes on when the database did not answer for a while', async () => {
+  it('continues after a while without the database', async () => {
     const { sql } = api.opened.dependencies.core;
     let failures = 0;
     let queue = '';

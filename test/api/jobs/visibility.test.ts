@@ -1,4 +1,4 @@
-/** Keys of one account are no party to each other's jobs: whose jobs, events, deliveries and funds a key sees. */
+/** Visibility between keys of one account: the jobs, events, deliveries and funds that each key sees. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimKey } from '../../../api/queue/idempotency.ts';
@@ -16,7 +16,7 @@ let api: TestApi;
 let owner: Payer;
 const secrets = {} as Record<Name, string>;
 const keyIds = {} as Record<Name, string | null>;
-/** The job that each of them ordered, ended already. */
+/** The ended job of each key. */
 const jobs = {} as Record<Name, string>;
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ async function ask(looker: Name, path: string, body?: object) {
 }
 
 const model = 'local-voice-changer';
-/** Every route that names a job. */
+/** Every route for one job. */
 const NAMED: [string, (looker: Name, queueId: string) => ReturnType<typeof ask>][] = [
   ['show', (looker, id) => ask(looker, `/jobs/${id}`)],
   ['events', (looker, id) => ask(looker, `/jobs/${id}/events`)],
@@ -96,7 +96,7 @@ describe.each(LOOKERS)('the key "%s"', (looker, visible) => {
     expect(found).toEqual(visible.map((name) => jobs[name]).reverse());
   });
 
-  it.each(NAMED)('is told of other jobs at "%s" what it is told of one that does not exist', async (_route, call) => {
+  it.each(NAMED)('gets the same answer at "%s" for other keys\' jobs as for unknown ones', async (_route, call) => {
     const unknown = await call(looker, UNKNOWN);
     expect(unknown.text).toContain('Request ID is invalid.');
     for (const name of NAMES) {
@@ -120,7 +120,7 @@ describe('an Idempotency-Key', () => {
     return claimKey(api.opened.dependencies.core.sql, { caller, header, route: 'queue', body: { a: 1 } });
   };
 
-  it('stands for the order of a key and its children, and tells another key nothing of it', async () => {
+  it('identifies the order of a key for itself and its parents, and is refused to other keys', async () => {
     const header = `shared-${randomUUID()}`;
     const first = await claim('child', header);
     for (const name of ['child', 'parent', 'admin'] as const) {
@@ -139,7 +139,7 @@ describe('GET /api_keys/rate_limits', () => {
     return { ...data.balances, permitted: data.accessPermitted };
   };
 
-  it('shows a key what it can still spend: the least of the funds, its own limit and that of its parent', async () => {
+  it("shows the amount that a key can still spend: the least of funds, own limit and parent's limit", async () => {
     const { sql } = api.opened.dependencies.core;
     const usd = (whole: number) => BigInt(whole) * 1_000_000_000n;
     const poor = await payer(api, { usd: usd(50), bundled: usd(3), diem: usd(2) });
@@ -157,7 +157,7 @@ describe('GET /api_keys/rate_limits', () => {
     const capped = { USD: 17, BUNDLED_CREDITS: 3, DIEM: 1, permitted: true };
     expect(await balancesOf(parent.secret)).toEqual(capped);
     expect(await balancesOf(child.secret)).toEqual(capped);
-    // Bundled credit pays the price, which the parent's limit counts as well.
+    // Bundled credit pays the price, which also counts into the parent's limit.
     const price = { usd: usd(5), diem: 0n };
     const operation = { operationId: randomUUID(), accountId, keyId: child.keyId, price, snapshot: SOLD };
     expect(await charge(sql, operation)).toMatchObject({ outcome: 'charged' });

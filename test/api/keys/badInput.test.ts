@@ -1,4 +1,4 @@
-/** What the key routes refuse: 400 in the documented shape, naming the field, and nothing happened. */
+/** Requests that the key routes refuse: 400 in the documented shape with the field, and no effect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi } from '../startApi.ts';
 import { ask, create, type ErrorTree, INFERENCE } from './keyClient.ts';
@@ -104,17 +104,17 @@ async function expectRefused(line: string, body: unknown, field: string): Promis
   expect(findings(reply.body.details, field)).toEqual([expect.any(String)]);
 }
 
-describe('creating refuses', () => {
+describe('the refusals of POST /api_keys', () => {
   it.each(CREATE)('%s', (_name, field, change) => expectRefused('POST /api_keys', { ...INFERENCE, ...change }, field));
 });
 
-describe('changing refuses', () => {
+describe('the refusals of PATCH /api_keys', () => {
   it.each(UPDATE)('%s', (_name, field, change) =>
     expectRefused('PATCH /api_keys', { id: target.id, ...change }, field),
   );
 });
 
-describe('rotating refuses', () => {
+describe('the refusals of POST /api_keys/{id}/rotate', () => {
   it.each([
     ['a negative overlap', 'overlapSeconds', { overlapSeconds: -1 }],
     ['more than a week', 'overlapSeconds', { overlapSeconds: 604_801 }],
@@ -127,7 +127,7 @@ describe('rotating refuses', () => {
   ])('%s', (_name, field, body) => expectRefused(`POST /api_keys/${target.id}/rotate`, body, field));
 });
 
-describe('removing refuses', () => {
+describe('the refusals of DELETE /api_keys', () => {
   it.each([
     ['no id', 'DELETE /api_keys', undefined, 'id'],
     ['an id in both places', 'DELETE /api_keys?id=x', { id: 'x' }, 'id'],
@@ -139,7 +139,7 @@ describe('removing refuses', () => {
   ])('%s', (_name, line, body, field) => expectRefused(line, body, field));
 });
 
-describe('bodies that are no object of this kind', () => {
+describe('bodies that are not an object of the expected kind', () => {
   it.each([
     ['__proto__', '{"apiKeyType":"INFERENCE","description":"x","__proto__":{"apiKeyType":"ADMIN"}}'],
     ['constructor', '{"apiKeyType":"INFERENCE","description":"x","constructor":{"prototype":{}}}'],
@@ -154,7 +154,7 @@ describe('bodies that are no object of this kind', () => {
     }
   });
 
-  it.each(['{', 'NaN', '{"description":NaN}', '\u0000'])('%j is no JSON', async (body) => {
+  it.each(['{', 'NaN', '{"description":NaN}', '\u0000'])('%j is refused as invalid JSON', async (body) => {
     for (const line of ['POST /api_keys', 'PATCH /api_keys', 'DELETE /api_keys']) {
       const reply = await ask(api, line, { key: admin.secret, body });
       expect([reply.status, reply.body]).toEqual([400, { error: 'Invalid JSON request' }]);

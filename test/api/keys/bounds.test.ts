@@ -1,4 +1,4 @@
-/** 20 creations a minute and 500 active keys, exact over two processes that create at once. */
+/** Limits of 20 creations a minute and 500 active keys, exact over two processes that create at once. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi } from '../startApi.ts';
@@ -32,7 +32,7 @@ async function activeKeys(accountId: string): Promise<number> {
   return rows[0]?.active ?? 0;
 }
 
-/** As if the account's creations so far had been made two minutes ago. */
+/** Moves the account's creations so far two minutes back. */
 async function twoMinutesLater(accountId: string): Promise<void> {
   await api.opened.dependencies.core.sql.query(
     `update api_keys set created_at = created_at - interval '2 minutes' where account_id = $1`,
@@ -50,7 +50,7 @@ async function addKeys(accountId: string, count: number): Promise<void> {
 }
 
 describe('creations per minute', () => {
-  it('of 25 at once exactly 20 are made, and the others are told when to try again', async () => {
+  it('allow exactly 20 of 25 at once, and give the others a retry time', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     const replies = await createAtOnce(secret, 25);
     expect(withStatus(replies, 200)).toHaveLength(20);
@@ -65,7 +65,7 @@ describe('creations per minute', () => {
     expect(await activeKeys(accountId)).toBe(21);
   });
 
-  it('are those of the account, whichever key makes them, deleted ones too, and of a minute', async () => {
+  it('count for the account and one minute, whichever key makes them, with deleted ones', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     const made = withStatus(await createAtOnce(secret, 20), 200);
     await ask(api, `DELETE /api_keys?id=${made[0]?.body.data.id}`, { key: secret });
@@ -76,7 +76,7 @@ describe('creations per minute', () => {
     expect((await createAtOnce(secret, 1))[0]?.status).toBe(200);
   });
 
-  it('go on one by one as old ones leave the minute', async () => {
+  it('are allowed one by one as earlier ones leave the minute', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     const made = withStatus(await createAtOnce(secret, 20), 200);
     await api.opened.dependencies.core.sql.query(
@@ -89,7 +89,7 @@ describe('creations per minute', () => {
 });
 
 describe('active keys', () => {
-  it('end at exactly 500, with 510 asked for near the end, 51 at a time', async () => {
+  it('stop at exactly 500 under simultaneous creations', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     await addKeys(accountId, 493);
     const replies: Reply<KeyReply>[] = [];
@@ -102,7 +102,7 @@ describe('active keys', () => {
     expect(await activeKeys(accountId)).toBe(500);
   });
 
-  it('are not the expired and revoked ones', async () => {
+  it('exclude expired and revoked ones', async () => {
     const { secret, accountId } = await api.newKey('ADMIN');
     await addKeys(accountId, 499);
     const asked = async () => (await createAtOnce(secret, 1))[0]?.status;

@@ -1,4 +1,4 @@
-/** Keys that are another key's children: bound by both at every call, in every process, and ended with their parent. */
+/** Child keys: limited at every call in every process by their own and their parent's terms, and ended with it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const LOCAL = 'local-voice-changer';
 const REMOTE = 'elevenlabs-voice-changer';
-/** Before a key that is kept is read anew without any announcement: after five seconds. */
+/** Shorter than the five seconds after which a cached key is read again without an announcement. */
 const SOON = { timeout: 4_000, interval: 5 };
 
 async function family(
@@ -40,12 +40,12 @@ const patch = async (id: string, change: Record<string, unknown>) =>
 const shown = async (id: string) =>
   (await ask<{ data: Record<string, unknown> }>(api, `GET /api_keys/${id}`, { key: admin.secret })).body.data;
 const statusOf = async (at: TestApi, key: string) => (await ask(at, 'GET /jobs', { key })).status;
-/** An order without a recording: allowed models are told what is missing (or are offline), others are refused before it. */
+/** An order without a recording: allowed models get 400 or 503 (offline), other models get 403 first. */
 const order = async (at: TestApi, key: string, model: string) =>
   (await ask(at, 'POST /audio/voice-changer/queue', { key, body: { model } })).status;
 
 describe('a child', () => {
-  it('is made by an ADMIN key and names its parent wherever it is shown; other keys name none', async () => {
+  it('is made by an ADMIN key and shows its parent everywhere, and other keys show none', async () => {
     const { parent, child } = await family();
     expect(child.parentId).toBe(parent.id);
     expect((await shown(child.id)).parentId).toBe(parent.id);
@@ -74,7 +74,7 @@ describe('a child', () => {
     ]);
   });
 
-  it('is no ADMIN key, and is not made for a model that its parent may not call', async () => {
+  it('cannot be an ADMIN key, nor be made for a model that its parent may not call', async () => {
     const { id: parentId } = await create(api, admin.secret, { models: [LOCAL] });
     const body = { apiKeyType: 'ADMIN', description: '', parentId };
     const mighty = await ask(api, 'POST /api_keys', { key: admin.secret, body });
@@ -93,7 +93,7 @@ describe('a child', () => {
   }
 });
 
-describe('a child may do what it and its parent both allow', () => {
+describe('the terms of a child and its parent, which both apply', () => {
   it('models', async () => {
     const { child } = await family({ models: [LOCAL] });
     expect([await order(api, child.apiKey, LOCAL), await order(api, child.apiKey, REMOTE)]).toEqual([400, 403]);
@@ -102,7 +102,7 @@ describe('a child may do what it and its parent both allow', () => {
     expect(await Promise.all(both)).toEqual([503, 403]);
   });
 
-  it("modelPrivacy, also when the parent's is changed, in every process", async () => {
+  it("modelPrivacy, also after a change of the parent's, in every process", async () => {
     const { parent, child } = await family();
     expect(await order(other, child.apiKey, REMOTE)).toBe(503);
     await patch(parent.id, { modelPrivacy: 'PRIVATE_ONLY' });
@@ -114,7 +114,7 @@ describe('a child may do what it and its parent both allow', () => {
     expect(await order(other, parent.apiKey, REMOTE)).toBe(503);
   });
 
-  it('expiry: the earlier of the two; the child of an expired parent is in no list', async () => {
+  it('the earlier expiry, and no list has the child of an expired parent', async () => {
     const { parent, child } = await family({}, { expiresAt: '2199-01-01' });
     expect(await statusOf(other, child.apiKey)).toBe(200);
     const expiresAt = new Date(Date.now() + 4_000);
@@ -154,7 +154,7 @@ describe('a removed parent', () => {
 });
 
 describe('rotation', () => {
-  it('of the parent leaves its children as they are; of a child, both secrets stay bound to the parent', async () => {
+  it('of the parent keeps its children, and of a child binds both secrets to the parent', async () => {
     const { parent, child } = await family({ models: [LOCAL] });
     expect(await statusOf(other, child.apiKey)).toBe(200);
     const body = { overlapSeconds: 600 };
@@ -167,8 +167,8 @@ describe('rotation', () => {
   });
 });
 
-describe('what a child spends', () => {
-  it('counts towards both caps, shows in the usage of both, and comes back to both', async () => {
+describe('the charges of a child', () => {
+  it('count into both limits and both usages, and so do their refunds', async () => {
     const { sql } = api.opened.dependencies.core;
     const { accountId } = admin;
     const funds = { accountId, currency: 'usd', amount: 9_000_000_000n, notes: 'test' } as const;

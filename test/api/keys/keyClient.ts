@@ -13,7 +13,7 @@ export interface ErrorTree {
   [field: string]: ErrorTree | string[] | undefined;
 }
 
-/** As much of the shape as tests look into; what they compare whole needs none. */
+/** The fields that tests read. Fields that tests only compare as a whole are left out. */
 export interface KeyReply {
   data: KeyAnswer;
   error: string;
@@ -28,7 +28,7 @@ export interface Reply<Body> {
 
 export interface Ask {
   key: string;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON. A string is sent unchanged. */
   body?: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The documented answers of the key routes: these fields, and no others. */
+/** The documented answers of the key routes, with exactly these fields. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 describe('POST /api_keys', () => {
-  it('answers with the secret, once, and what was not said has its default', async () => {
+  it('returns the secret once, and defaults for omitted fields', async () => {
     const { status, body } = await ask(api, 'POST /api_keys', {
       key: admin.secret,
       body: { apiKeyType: 'INFERENCE', description: '' },
@@ -42,7 +42,7 @@ describe('POST /api_keys', () => {
     expect((await ask(api, 'GET /jobs', { key: body.data.apiKey })).status).toBe(200);
   });
 
-  it('keeps everything that was said', async () => {
+  it('keeps every given field', async () => {
     const terms = {
       ...{ apiKeyType: 'ADMIN', description: '𝄞'.repeat(64), limitPeriod: 'LIFETIME' },
       ...{
@@ -73,7 +73,7 @@ describe('POST /api_keys', () => {
 });
 
 describe('GET /api_keys', () => {
-  it('lists what is neither revoked nor expired, newest first, with these fields', async () => {
+  it('lists keys that are neither revoked nor expired, newest first, with exactly these fields', async () => {
     const own = await api.newKey('ADMIN', { description: 'boss' });
     const plain = await create(api, own.secret, { description: 'plain' });
     const limited = await create(api, own.secret, { consumptionLimit: { diem: 1.5 }, limitPeriod: 'MONTH' });
@@ -110,7 +110,7 @@ describe('GET /api_keys', () => {
     expect([shown.status, shown.body]).toEqual([200, { data: body.data[0] }]);
   });
 
-  it('shows what the ledger booked, rounded half up to four decimals, refunds taken off', async () => {
+  it('shows the usage of the ledger less refunds, rounded half up to four decimals', async () => {
     const { sql } = api.opened.dependencies.core;
     const own = await api.newKey('ADMIN');
     const { accountId } = own;
@@ -143,7 +143,7 @@ describe('GET /api_keys', () => {
 });
 
 describe('PATCH /api_keys', () => {
-  it('lets no key with an end extend its own life; another ADMIN key may', async () => {
+  it('lets no expiring key extend its own life, but another ADMIN key may', async () => {
     const terms = { apiKeyType: 'ADMIN', expiresAt: '2199-02-28' };
     const own = await create(api, admin.secret, terms);
     const patch = async (key: string, expiresAt: string | null) => {
@@ -158,7 +158,7 @@ describe('PATCH /api_keys', () => {
     expect((await patch(admin.secret, null)).status).toBe(200);
   });
 
-  it('lets no key with an end make, extend or rotate an ADMIN key that outlives it', async () => {
+  it('lets no expiring key make, extend or rotate an ADMIN key that outlives it', async () => {
     const ADMIN = { apiKeyType: 'ADMIN' };
     const ending = await create(api, admin.secret, { ...ADMIN, expiresAt: '2199-02-28' });
     const [lasting, short] = [
@@ -181,7 +181,7 @@ describe('PATCH /api_keys', () => {
     expect(await act(`POST /api_keys/${ending.id}/rotate`, {})).toBe(200);
   });
 
-  it('changes what is named and nothing else; an empty string or null removes the expiry', async () => {
+  it('changes the given fields alone, and removes the expiry for an empty string or null', async () => {
     const key = admin.secret;
     const made = await create(api, key, { expiresAt: '2199-01-01', consumptionLimit: { usd: 1, diem: 2 } });
     const before = (await ask(api, `GET /api_keys/${made.id}`, { key })).body.data;
@@ -206,7 +206,7 @@ describe('PATCH /api_keys', () => {
     expect((await patch({ expiresAt: null }))[1].data.expiresAt).toBe(null);
   });
 
-  it('sets limits that the ledger holds the key to, the highest ones too', async () => {
+  it('sets limits that the ledger enforces, also the highest ones', async () => {
     const { sql } = api.opened.dependencies.core;
     const own = await api.newKey('ADMIN');
     const { accountId } = own;
@@ -236,7 +236,7 @@ describe('DELETE /api_keys', () => {
   it.each([
     ['a query', (id: string) => ({ line: `DELETE /api_keys?id=${id}` })],
     ['a body', (id: string) => ({ line: 'DELETE /api_keys', body: { id } })],
-  ])('by %s ends the key at once and for good', async (_how, say) => {
+  ])('with %s ends the key at once and permanently', async (_how, say) => {
     const made = await create(api, admin.secret);
     expect((await ask(api, 'GET /jobs', { key: made.apiKey })).status).toBe(200);
     const { line, body } = { body: undefined, ...say(made.id) };
@@ -244,14 +244,14 @@ describe('DELETE /api_keys', () => {
     const first = await remove();
     expect([first.status, first.body]).toEqual([200, { success: true }]);
     const used = async () => (await ask(api, 'GET /jobs', { key: made.apiKey })).status;
-    // Before it would be read anew without any announcement.
+    // Shorter than the time after which a cached key is read again without an announcement.
     await expect.poll(used, { timeout: 4_000, interval: 5 }).toBe(401);
     const second = await remove();
     expect([second.status, second.body]).toEqual([400, { error: 'API key could not be found' }]);
   });
 });
 
-describe('a key that is not there', () => {
+describe('an unavailable key', () => {
   const WORDS = [
     ['GET', (id: string) => ({ line: `GET /api_keys/${id}` }), 'API key not found'],
     ['PATCH', (id: string) => ({ line: 'PATCH /api_keys', body: { id } }), 'API key not found or expired'],
@@ -259,19 +259,22 @@ describe('a key that is not there', () => {
     ['rotate', (id: string) => ({ line: `POST /api_keys/${id}/rotate` }), 'API key not found or expired'],
   ] as const;
 
-  it.each(WORDS)('%s: unknown, malformed, foreign, revoked and expired are one answer', async (_name, say, error) => {
-    const foreign = await api.newKey('INFERENCE');
-    const { accountId } = admin;
-    const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
-    const revoked = await create(api, admin.secret);
-    await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
-    for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
-      const { line, body } = { body: undefined, ...say(id) };
-      const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
-      expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
-    }
-    expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
-  });
+  it.each(WORDS)(
+    '%s: gets one answer, whether it is unknown, malformed, foreign, revoked or expired',
+    async (_name, say, error) => {
+      const foreign = await api.newKey('INFERENCE');
+      const { accountId } = admin;
+      const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
+      const revoked = await create(api, admin.secret);
+      await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
+      for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
+        const { line, body } = { body: undefined, ...say(id) };
+        const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
+        expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
+      }
+      expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
+    },
+  );
 });
 
 describe('an INFERENCE key', () => {

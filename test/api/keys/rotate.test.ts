@@ -1,4 +1,4 @@
-/** A key gets a new secret; the old one works until its overlap ends, and no longer. */
+/** Key rotation: a key gets a new secret, and the old one works until the end of its overlap. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi } from '../startApi.ts';
 import { ask, create, type KeyAnswer } from './keyClient.ts';
@@ -25,12 +25,12 @@ async function rotate(id: string, body?: unknown): Promise<Rotated> {
 }
 
 const statusOf = async (at: TestApi, key: string) => (await ask(at, 'GET /jobs', { key })).status;
-/** Before a key that is kept is read anew without any announcement: after five seconds. */
+/** Shorter than the five seconds after which a cached key is read again without an announcement. */
 const SOON = { timeout: 4_000, interval: 5 };
 const ended = async (at: TestApi, key: string) => await expect.poll(() => statusOf(at, key), SOON).toBe(401);
 
 describe('POST /api_keys/{id}/rotate', () => {
-  it('answers with the record and the new secret; id, limits and the rest stay', async () => {
+  it('returns the record with the new secret, and keeps id, limits and the rest', async () => {
     const terms = { consumptionLimit: { usd: 2 }, limitPeriod: 'MONTH', expiresAt: '2199-01-01' };
     const made = await create(api, admin.secret, terms);
     const shown = async () => (await ask(api, `GET /api_keys/${made.id}`, { key: admin.secret })).body.data;
@@ -48,7 +48,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect(ends).toBeLessThanOrEqual(to + 3_600_000 + 1_000);
   });
 
-  it('ends the old secret of an ADMIN key at once, unless an overlap is asked for', async () => {
+  it('ends the old secret of an ADMIN key at once, unless an overlap is requested', async () => {
     const made = await create(api, admin.secret, { apiKeyType: 'ADMIN' });
     const { apiKey, previousKeyExpiresAt } = await rotate(made.id);
     expect(previousKeyExpiresAt).toBe(null);
@@ -57,7 +57,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect(await statusOf(api, apiKey)).toBe(200);
   });
 
-  it('without an overlap ends the old secret at once in every process', async () => {
+  it('ends the old secret at once in every process without an overlap', async () => {
     const made = await create(api, admin.secret);
     expect([await statusOf(api, made.apiKey), await statusOf(other, made.apiKey)]).toEqual([200, 200]);
     const { apiKey, previousKeyExpiresAt } = await rotate(made.id, { overlapSeconds: 0 });
@@ -67,7 +67,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect([await statusOf(api, apiKey), await statusOf(other, apiKey)]).toEqual([200, 200]);
   });
 
-  it('with an overlap both secrets are the same key, until it is over', async () => {
+  it('accepts both secrets until the overlap is over', async () => {
     const made = await create(api, admin.secret);
     const { apiKey, previousKeyExpiresAt } = await rotate(made.id, { overlapSeconds: 5 });
     const both = [statusOf(api, made.apiKey), statusOf(other, made.apiKey), statusOf(api, apiKey)];
@@ -78,7 +78,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect(await statusOf(api, apiKey)).toBe(200);
   });
 
-  it('a second rotation without overlap ends what was left of the first one', async () => {
+  it('ends the first overlap by a second rotation without one', async () => {
     const made = await create(api, admin.secret);
     const second = await rotate(made.id, { overlapSeconds: 600 });
     expect([await statusOf(other, made.apiKey), await statusOf(other, second.apiKey)]).toEqual([200, 200]);
@@ -88,7 +88,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     expect(await statusOf(other, third.apiKey)).toBe(200);
   });
 
-  it('revoking the key ends all its secrets at once', async () => {
+  it('ends all secrets of a key at once when it is revoked', async () => {
     const made = await create(api, admin.secret);
     const { apiKey } = await rotate(made.id, { overlapSeconds: 600 });
     expect([await statusOf(other, made.apiKey), await statusOf(other, apiKey)]).toEqual([200, 200]);
@@ -97,13 +97,13 @@ describe('POST /api_keys/{id}/rotate', () => {
     await ended(other, apiKey);
   });
 
-  it('an overlap does not outlive the key', async () => {
+  it("ends the overlap with the key's expiry", async () => {
     const soon = new Date(Date.now() + 60_000).toISOString();
     const made = await create(api, admin.secret, { expiresAt: soon });
     expect((await rotate(made.id, { overlapSeconds: 604_800 })).previousKeyExpiresAt).toBe(soon);
   });
 
-  it('lets ten replaced secrets work, not eleven', async () => {
+  it('allows ten replaced secrets, and no eleventh', async () => {
     const made = await create(api, admin.secret);
     for (let round = 0; round < 10; round += 1) await rotate(made.id, {});
     const eleventh = await ask(api, `POST /api_keys/${made.id}/rotate`, { key: admin.secret });
@@ -113,7 +113,7 @@ describe('POST /api_keys/{id}/rotate', () => {
     await ended(api, made.apiKey);
   });
 
-  it('leaves no secret in the database', async () => {
+  it('stores no secret in the database', async () => {
     const made = await create(api, admin.secret);
     const { apiKey } = await rotate(made.id);
     const { rows } = await api.opened.dependencies.core.sql.query(

@@ -1,4 +1,4 @@
-/** Keys that may only call given models. */
+/** Keys with a list of allowed models. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi } from '../startApi.ts';
 import { ask, create } from './keyClient.ts';
@@ -14,11 +14,11 @@ afterAll(() => api.stop());
 const LOCAL = 'local-voice-changer';
 const REMOTE = 'elevenlabs-voice-changer';
 
-/** An order without a recording: allowed models are told what is missing, others are refused before it. */
+/** An order without a recording: allowed models get 400, others get 403 first. */
 const order = (key: string, model: string) => ask(api, 'POST /audio/voice-changer/queue', { key, body: { model } });
 
 describe('a key for some models', () => {
-  it('may call them, and is refused every other one by name', async () => {
+  it('may call these, and is refused any other by name', async () => {
     const { apiKey } = await create(api, admin.secret, { models: [LOCAL] });
     expect((await order(apiKey, LOCAL)).status).toBe(400);
     const refused = await order(apiKey, REMOTE);
@@ -28,7 +28,7 @@ describe('a key for some models', () => {
     ]);
   });
 
-  it('may call several, each named once; a key without a list may call all', async () => {
+  it('may call several, which are listed once each, and all without a list', async () => {
     const several = await create(api, admin.secret, { models: [REMOTE, LOCAL, REMOTE] });
     expect(several.models).toEqual([REMOTE, LOCAL]);
     const plain = await create(api, admin.secret);
@@ -38,7 +38,7 @@ describe('a key for some models', () => {
     expect(plain).not.toHaveProperty('models');
   });
 
-  it('has a privacy setting, a cap and an expiry of its own besides, and shows its list', async () => {
+  it('also has its own privacy setting, limit and expiry, and shows its list', async () => {
     const terms = { models: [REMOTE], modelPrivacy: 'PRIVATE_ONLY', expiresAt: '2199-01-01' };
     const made = await create(api, admin.secret, { ...terms, consumptionLimit: { usd: 0.5 } });
     expect((await order(made.apiKey, REMOTE)).body.error).toContain('modelPrivacy');
@@ -49,7 +49,7 @@ describe('a key for some models', () => {
     expect(patched.body.data.models).toEqual([REMOTE]);
   });
 
-  it('keeps its list through a rotation', async () => {
+  it('keeps its list in a rotation', async () => {
     const { id, apiKey: first } = await create(api, admin.secret, { models: [LOCAL] });
     const { body } = await ask(api, `POST /api_keys/${id}/rotate`, { key: admin.secret });
     expect(body.data.models).toEqual([LOCAL]);

@@ -1,4 +1,4 @@
-/** A change of a key is seen at once by a process that has the key in its memory for seconds more. */
+/** A process that caches a key sees a change of it at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { spawnApi } from '../../harness/services.ts';
@@ -18,13 +18,13 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Before a key that is kept is read anew without any announcement: after five seconds. */
+/** Shorter than the five seconds after which a cached key is read again without an announcement. */
 const SOON = { timeout: 4_000, interval: 5 };
 const statusOf = async (key: string) => (await ask(second, 'GET /jobs', { key })).status;
 const patch = async (id: string, change: Record<string, unknown>) =>
   expect((await ask(api, 'PATCH /api_keys', { key: admin, body: { id, ...change } })).status).toBe(200);
 
-describe('another process sees at once', () => {
+describe('a change in another process, seen at once', () => {
   it('a changed modelPrivacy', async () => {
     const { id, apiKey } = await create(api, admin);
     const body = { model: 'elevenlabs-voice-changer' };
@@ -49,7 +49,7 @@ describe('another process sees at once', () => {
     expect([gone.status, gone.body]).toEqual([400, { error: 'API key not found or expired' }]);
   });
 
-  it('an expiry that is taken away', async () => {
+  it('an expiry that is removed', async () => {
     const expiresAt = new Date(Date.now() + 4_000);
     const { id, apiKey } = await create(api, admin, { expiresAt: expiresAt.toISOString() });
     expect(await statusOf(apiKey)).toBe(200);

@@ -1,4 +1,4 @@
-/** Rate limits over HTTP (LIMIT-1 to LIMIT-12): who is refused when, in which words, and which headers tell before. */
+/** Rate limits over HTTP (LIMIT-1 to LIMIT-12): refusals, their messages, and the headers before. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ interface Sent {
   body: Record<string, unknown>;
 }
 
-/** By turns over both processes. */
+/** Alternates between both processes. */
 async function send(turn: number, key: string, content: object, path = '/test/call'): Promise<Sent> {
   const response = await (apis[turn % 2] as TestApi).call(path, {
     ...{ method: 'POST', key, headers: { 'content-type': 'application/json' } },
@@ -70,15 +70,15 @@ interface Exhausted {
   key: string;
   content: object;
   path: string;
-  /** Unix ms, as it was told. */
+  /** Unix ms, from the response. */
   resets: number;
 }
 const exhaustedBudgets: Exhausted[] = [];
 
-describe('the budget of failures', () => {
+describe('the failure budget', () => {
   const exhausted = /^Too many failed attempts \(> 50\) .*30 seconds/;
 
-  it('ends with the fiftieth in 30 s, per key and model', async () => {
+  it('is used up by the fiftieth failure in 30 s, per key and model', async () => {
     const { secret: key, accountId } = await (apis[0] as TestApi).newKey('ADMIN');
     const model = 'film';
     for (let turn = 0; turn < 50; turn += 1) {
@@ -92,10 +92,10 @@ describe('the budget of failures', () => {
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
     const resets = Number(refused.headers.get('x-ratelimit-resets'));
     expect(resets - Date.now()).toBeLessThanOrEqual(31_000);
-    // Other models, other keys and other accounts are not meant.
+    // Other models, keys and accounts are not affected.
     expect((await send(0, key, { model: 'tiny' })).status).toBe(200);
     expect((await send(0, await newKey(accountId), { model })).status).toBe(200);
-    // Refusals are no failures: asking on and on does not put the end off.
+    // Refusals do not count as failures, so repeated requests do not extend the refusal.
     for (let turn = 0; turn < 20; turn += 1) expect((await send(turn, key, { model })).status).toBe(429);
     const log = await (apis[1] as TestApi).call('/api_keys/rate_limits/log', { key });
     const { object, data } = (await log.json()) as { object: string; data: Record<string, unknown>[] };
@@ -114,11 +114,11 @@ describe('the budget of failures', () => {
     });
     const alias = await (apis[0] as TestApi).call('/api_keys/rate_limit_logs', { key });
     expect(await alias.json()).toEqual({ object, data });
-    // What stays refused within the 30 s, and is not after them, is looked at in the end.
+    // The last test checks that this stays refused for 30 s and is admitted after them.
     exhaustedBudgets.push({ key, content: { model }, path: '/test/call', resets });
   });
 
-  it('counts what is refused for its shape, and nothing that could not even be read', async () => {
+  it('counts requests with invalid fields, but none that could not be parsed', async () => {
     const key = await newKey();
     for (let turn = 0; turn < 60; turn += 1) {
       const response = await (apis[turn % 2] as TestApi).call('/test/call', {
@@ -136,7 +136,7 @@ describe('the budget of failures', () => {
     expect((await send(0, key, { model: 'unknown-again' })).status).toBe(429);
   });
 
-  it('counts a key of the wrong kind, before anything of its request is read', async () => {
+  it('counts keys of the wrong kind, before the request is read', async () => {
     const { secret: key } = await (apis[0] as TestApi).newKey('INFERENCE');
     for (let turn = 0; turn < 51; turn += 1) {
       const { status, headers } = await (apis[turn % 2] as TestApi).call('/api_keys', {
@@ -147,7 +147,7 @@ describe('the budget of failures', () => {
     }
   });
 
-  it('filled by a burst refuses whatever comes after it, and shows no less than nothing', async () => {
+  it('refuses every request after a burst of failures, and never shows a negative rest', async () => {
     const key = await newKey();
     const burst = Array.from({ length: 100 }, (_, turn) => send(turn, key, { model: 'film', end: 'failed' }));
     for (const { headers } of await Promise.all(burst)) {
@@ -157,7 +157,7 @@ describe('the budget of failures', () => {
     expect([refused.status, refused.headers.get('x-ratelimit-remaining')]).toEqual([429, '0']);
   });
 
-  it('is not filled by a provider that has no room', async () => {
+  it('is not used up by a provider without capacity', async () => {
     const key = await newKey();
     for (let turn = 0; turn < 60; turn += 1) {
       const { body: answer } = await send(turn, key, { model: 'film', end: 'busy' });
@@ -165,7 +165,7 @@ describe('the budget of failures', () => {
     }
   });
 
-  it('for features that a model lacks ends with the two-hundredth, on chat only', async () => {
+  it('for unsupported features is used up by the two-hundredth failure, on chat alone', async () => {
     const key = await newKey(partner);
     const ask = (turn: number) => send(turn, key, { model: 'tiny', end: 'unsupported' }, '/chat/completions');
     for (let turn = 0; turn < 200; turn += 1) expect([turn, (await ask(turn)).status]).toEqual([turn, 400]);
@@ -182,7 +182,7 @@ describe('the budget of failures', () => {
   });
 });
 
-/** Values of one rule: those of the table try each way to it, `--long` each value. */
+/** Further values of one rule. The table has each way to it, and `--long` has each value. */
 const VALUES: [string, string | undefined, number][] = [
   ['middle', undefined, 100],
   ['large', undefined, 100],
@@ -202,7 +202,7 @@ describe('requests per minute', () => {
     ['small', partner, 300],
     ['small', raised, 7],
     ...VALUES.slice(0, longRun(0, 8)),
-  ])('%s for %s: exactly %i of a thousand at once over two processes', async (model, accountId, limit) => {
+  ])('%s for %s: admits exactly %i of a thousand at once over two processes', async (model, accountId, limit) => {
     const key = await newKey(accountId);
     const sent: Sent[] = [];
     let left = 1_000;
@@ -227,7 +227,7 @@ describe('requests per minute', () => {
     expect(refused[0]?.headers.get('x-ratelimit-remaining-requests')).toBe('0');
   });
 
-  it('count for the account, whatever its keys, and for one model at a time', async () => {
+  it('count per account and model, over all keys', async () => {
     const { secret, accountId } = await (apis[0] as TestApi).newKey('INFERENCE');
     const second = await newKey(accountId);
     for (let turn = 0; turn < 20; turn += 1) {
@@ -239,7 +239,7 @@ describe('requests per minute', () => {
     expect((await send(0, await newKey(), { model: 'painter' })).status).toBe(200);
   });
 
-  it('there are none for jobs, nor headers of them', async () => {
+  it('have no limit and no headers for jobs', async () => {
     const key = await newKey();
     for (let turn = 0; turn < 30; turn += 1) {
       const { status, headers } = await send(turn, key, { model: 'film' });
@@ -250,7 +250,7 @@ describe('requests per minute', () => {
 });
 
 describe('the headers of a limited model', () => {
-  it('count down from the first to the last admitted request, and stay at the refused one', async () => {
+  it('count down to the last admitted request, and stay unchanged at a refused one', async () => {
     const key = await newKey(raised);
     const startedAt = Date.now();
     for (let turn = 0; turn < 8; turn += 1) {
@@ -267,7 +267,7 @@ describe('the headers of a limited model', () => {
         'x-ratelimit-remaining': '3',
         'x-ratelimit-resets': expect.stringMatching(/^\d{13}$/),
       });
-      // When the first of them leaves the window: a minute after it, at most one slot of a second late.
+      // The first request leaves the window after a minute, at most one slot of a second late.
       const reset = Number(headers.get('x-ratelimit-reset-requests')) * 1_000 - startedAt;
       expect(reset).toBeGreaterThanOrEqual(60_000);
       expect(reset).toBeLessThanOrEqual(62_000 + (Date.now() - startedAt));
@@ -281,7 +281,7 @@ describe('tokens per minute', () => {
     ['tiny', undefined, 50_000, 5_000_000],
     ['vectors', undefined, 50_000, 5_000_000],
     ['large', otherPartner, 60_000, 3_000_000],
-  ])('%s for %s: calls of %i tokens up to exactly %i, of a thousand at the same moment', async (...row) => {
+  ])('%s for %s: admits calls of %i tokens up to exactly %i, of a thousand at once', async (...row) => {
     const [model, accountId, tokens, limit] = row;
     const key = await newKey(accountId);
     const calls = Array.from({ length: 1_000 }, (_, turn) => send(turn, key, { model, tokens }));
@@ -294,7 +294,7 @@ describe('tokens per minute', () => {
     for (const { headers } of refused) expect(headers.get('x-ratelimit-remaining-tokens')).toBe('0');
   });
 
-  it('are held by the estimate, corrected by the use, and refused at the limit', async () => {
+  it('are held by the estimate, corrected by the usage, and refused at the limit', async () => {
     const key = await newKey(raised);
     const model = 'tiny';
     const first = await send(0, key, { model, tokens: 60, used: 20 });
@@ -314,7 +314,7 @@ describe('tokens per minute', () => {
   });
 });
 
-it('another name of a model is no way round its limit', async () => {
+it('limits a model under all of its names together', async () => {
   const key = await newKey();
   const names = ['painter', 'painter-by-another-name'];
   for (let turn = 0; turn < 20; turn += 1) {
@@ -326,7 +326,7 @@ it('another name of a model is no way round its limit', async () => {
 });
 
 describe('GET /api_keys/rate_limits', () => {
-  it('tells each model its limits, the tier, the balances and the next day', async () => {
+  it('shows the limits of each model, the tier, the balances and the next day', async () => {
     const key = await newKey(partner);
     const response = await (apis[0] as TestApi).call('/api_keys/rate_limits', { key });
     const { data } = (await response.json()) as { data: Record<string, unknown> };
@@ -358,7 +358,7 @@ describe('GET /api_keys/rate_limits', () => {
   });
 });
 
-it('without Redis calls go on with limits per process, and readiness names the part', async () => {
+it('limits calls per process while Redis is down, and readiness names Redis', async () => {
   const [first] = apis as [TestApi];
   const environment = { ...first.environment, REDIS_URL: 'redis://127.0.0.1:1' };
   const alone = await startApi({ environment, config, budgets: 'published', routes: [call('/test/call')] });
@@ -379,10 +379,10 @@ it('without Redis calls go on with limits per process, and readiness names the p
   await alone.stop();
 });
 
-it('an exhausted budget stays so for 30 s, and is whole again after them', async () => {
+it('keeps an exhausted failure budget for 30 s, and restores it afterwards', async () => {
   expect(exhaustedBudgets).toHaveLength(2);
   for (const { key, content, path, resets } of exhaustedBudgets) {
-    // As the window slides, what came first leaves first; until then nothing is let through.
+    // The window slides, so the earliest failures leave first. Until then nothing is admitted.
     const { status } = await send(0, key, content, path);
     if (Date.now() < resets - 1_000) expect(status).toBe(429);
     await sleep(resets + 1_000 - Date.now());

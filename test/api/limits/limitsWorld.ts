@@ -1,4 +1,4 @@
-/** What the tests of limits call: models of every size and kind, and routes that end as the request wishes. */
+/** Fixtures of the limit tests: models of every size and kind, and routes that end as the request says. */
 import { z } from 'zod';
 import { json } from '../../../api/http/answer.ts';
 import { defineRoute } from '../../../api/http/route.ts';
@@ -6,7 +6,7 @@ import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
 import type { Model, ModelSize, ModelType } from '../../../domain/catalogue/model.ts';
 import { FareboxError } from '../../../domain/errors.ts';
 
-/** A built-in model of the type under another id, without the names that it has. */
+/** Returns a built-in model of the type under another id, without its aliases and traits. */
 function other(id: string, type: ModelType): Model {
   const model = BUILT_IN_MODELS.find((entry) => entry.type === type);
   if (!model) throw new Error(`no model of type ${type}`);
@@ -25,7 +25,6 @@ const body = z.strictObject({
   end: z.enum(['ok', 'failed', 'unsupported', 'busy']).default('ok'),
 });
 
-/** Ends as the request wishes. */
 export const call = (path: string, modelType?: ModelType) =>
   defineRoute({
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Limits of an account beside those of models: requests of all other routes, and calls in flight. */
+/** Account limits beside the model limits: requests to all other routes, and calls in flight. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -24,7 +24,7 @@ function openGate() {
   return { open, opened };
 }
 
-/** The calls wait for it. */
+/** The calls in flight wait for this gate. */
 let gate = openGate();
 let waiting = 0;
 const waitRoute = defineRoute({
@@ -82,7 +82,7 @@ afterAll(() => api.stop());
 const keyOf = async (accountId?: string) => (await api.newKey('ADMIN', accountId ? { accountId } : {})).secret;
 
 describe('requests of routes without a model', () => {
-  it('are at most 1,200 a minute for an account, over all such routes', async () => {
+  it('are limited to 1,200 a minute per account, over all such routes', async () => {
     const { secret: key, accountId } = await api.newKey('ADMIN');
     const statuses: number[] = [];
     let left = 1_210;
@@ -110,7 +110,7 @@ describe('requests of routes without a model', () => {
     expect((await api.call('/test/two', { key })).status).toBe(429);
   });
 
-  it('are 60,000 for what is asked about jobs, which no override lowers', () => {
+  it('are limited to 60,000 for job routes, which no override lowers', () => {
     expect(requestsOf('jobs', {})).toBe(60_000);
     expect(requestsOf('jobs', { requestsPerMinute: 7 })).toBe(60_000);
     expect(requestsOf('jobs', { requestsPerMinute: 70_000 })).toBe(70_000);
@@ -126,7 +126,7 @@ describe('every route with a credential', () => {
   ];
 
   it.each(limited.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s has a window of requests, asked for in one question',
+    '%s has a rate-limit window, checked in one query',
     async (_name, route) => {
       const {
         core: { sql },
@@ -159,7 +159,7 @@ describe('every route with a credential', () => {
 
 describe('calls in flight', () => {
   it.each(['/test/wait', '/test/stream'] as const)(
-    'of an account are bounded on %s, and others are not meant',
+    'of an account are limited on %s, and other accounts are not affected',
     async (path) => {
       gate = openGate();
       waiting = 0;
@@ -186,7 +186,7 @@ describe('calls in flight', () => {
   );
 });
 
-it('all of them are listed by GET /api_keys/rate_limits', async () => {
+it('GET /api_keys/rate_limits lists all account limits', async () => {
   const list = async (key: string) => {
     const response = await api.call('/api_keys/rate_limits', { key });
     return ((await response.json()) as { data: { accountRateLimits: unknown } }).data.accountRateLimits;

@@ -1,10 +1,10 @@
-/** Calls that used no tokens leave none in the window of tokens (LIMIT-11). */
+/** Calls that used no tokens leave none in the token window (LIMIT-11). */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 import { call, MODELS } from './limitsWorld.ts';
 
-/** Of 5,000,000 that a minute has. */
+/** Tokens of one call, out of 5,000,000 a minute. */
 const MANY = 3_000_000;
 
 let api: TestApi;
@@ -36,12 +36,12 @@ const newKey = async () => (await api.newKey('ADMIN')).secret;
 it.each([
   ['a call that failed', { end: 'failed' }, {}],
   ['a dry run', {}, { 'x-service-dry-run': 'true' }],
-])('the tokens of %s are free again', async (_what, content, headers) => {
+])('returns the tokens of %s', async (_what, content, headers) => {
   const key = await newKey();
   for (let turn = 0; turn < 4; turn += 1) expect(await send(key, content, headers)).not.toBe(429);
 });
 
-it('nothing is given back for a call that was refused', async () => {
+it('returns no tokens for a refused call', async () => {
   const key = await newKey();
   expect(await send(key, {})).toBe(200);
   expect(await send(key, {})).toBe(429);

@@ -10,7 +10,7 @@ import { startApi, type TestApi } from '../startApi.ts';
 const description = readDescription();
 
 describe('the committed description', () => {
-  it('is what the routes say now', () => {
+  it('matches the routes', () => {
     const now = describeApi({ routes: ROUTES, title: 'Farebox', version: UNBUILT });
     const text = `${JSON.stringify(now, null, 2)}\n`;
     expect(readFileSync(DESCRIPTION_FILE, 'utf8') === text, 'run: npm run openapi -- --out openapi.json').toBe(true);
@@ -21,15 +21,15 @@ describe('the committed description', () => {
     expect(await new Validator().validate(DESCRIPTION_FILE)).toEqual({ valid: true });
   });
 
-  it('names every route once', () => {
+  it('has every route once', () => {
     const described = operationsOf(description).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect(described.sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
     const ids = operationsOf(description).map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('tells of each paid route what a dry run answers', () => {
-    // Cloned voices cost nothing.
+  it('describes the dry-run answer of each paid route', () => {
+    // Cloned voices have no dry run.
     const paid = ROUTES.filter(({ access, path }) => access === 'buyer' && path !== '/audio/voices');
     const silent = paid.filter(({ method, path }) => {
       const found = operationsOf(description).find(
@@ -59,7 +59,7 @@ describe('the committed description', () => {
   });
 });
 
-describe('the pages', () => {
+describe('the documentation pages', () => {
   let api: TestApi;
 
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('the pages', () => {
 
   afterAll(() => api.stop());
 
-  it('serves the description with the moment of the build, to anybody', async () => {
+  it('serve the description with the time of the build, to everybody', async () => {
     const answer = await fetch(`${api.origin}/openapi.json`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -80,7 +80,7 @@ describe('the pages', () => {
     expect({ ...served, info: { ...served.info, version: UNBUILT } }).toEqual(description);
   });
 
-  it('answers 304 to whoever has it', async () => {
+  it('answer 304 to a matching ETag', async () => {
     const { headers } = await fetch(`${api.origin}/openapi.json`);
     const again = await fetch(`${api.origin}/openapi.json`, {
       headers: { 'If-None-Match': headers.get('etag') ?? '' },
@@ -88,7 +88,7 @@ describe('the pages', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('lets the page load nothing from elsewhere', async () => {
+  it('load nothing from other origins', async () => {
     const page = await fetch(`${api.origin}/docs`);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");

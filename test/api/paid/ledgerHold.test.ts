@@ -1,4 +1,4 @@
-/** A hold and its bill: what the bill exceeds the hold by is taken, and what cannot be taken is told. */
+/** A hold and its bill: an excess is charged as far as funds reach, and the rest is reported. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openHold } from '../../../api/paid/ledgerHold.ts';
@@ -53,14 +53,14 @@ const USD = 1_000_000_000n;
 const part = (usd: bigint) => [{ currency: 'usd', amount: usd * USD }];
 
 describe('a bill', () => {
-  it('within its hold is told as it is, and warns of nothing', async () => {
+  it('within its hold is returned unchanged, without a warning', async () => {
     const { hold } = await openCall({ usd: 50n * USD });
     const settled = await hold.settle(both(7n * USD), {});
     expect(settled).toEqual({ parts: part(7n), cost: both(7n * USD), missing: both(0n) });
     expect([await figures(), warnings]).toEqual([{}, []]);
   });
 
-  it('above its hold is taken whole, logged and counted', async () => {
+  it('above its hold is charged in full, logged and counted', async () => {
     const { hold, requestId, accountId } = await openCall({ usd: 50n * USD });
     const settled = await hold.settle(both(35n * USD), {});
     expect(settled).toEqual({ parts: part(35n), cost: both(35n * USD), missing: both(0n) });
@@ -69,7 +69,7 @@ describe('a bill', () => {
     expect(warnings).toEqual([{ requestId, accountId, model: 'test', cause: 'above_hold', ...amounts }]);
   });
 
-  it('above its hold and the funds tells what was taken and what is missing', async () => {
+  it('above its hold and the funds reports the charged and the missing amount', async () => {
     const { hold } = await openCall({ usd: 20n * USD });
     const told = { parts: part(20n), cost: both(20n * USD), missing: both(15n * USD) };
     expect(await hold.settle(both(35n * USD), {})).toEqual(told);
@@ -110,7 +110,7 @@ it.each([
   { price: { usd: 0n, diem: 7n }, diem: 3n, usd: 0n, unpaid: { usd: 0n, diem: 4n } },
   { price: { usd: 7n, diem: 0n }, diem: 0n, usd: 3n, unpaid: { usd: 4n, diem: 0n } },
   { price: { usd: 7n, diem: 7n }, diem: 5n, usd: 9n, unpaid: { usd: 0n, diem: 0n } },
-])('of $price, $diem diem and $usd usd leave $unpaid, as the database reckons', async (each) => {
+])('computes the unpaid $unpaid of $price with $diem diem and $usd usd like the database', async (each) => {
   const { price, diem, usd, unpaid } = each;
   const parts = [
     { currency: 'diem', amount: diem },

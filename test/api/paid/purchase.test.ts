@@ -1,4 +1,4 @@
-/** A paid request: charged at the moment that its policy names, and not before; released on every other way out. */
+/** Paid requests: charged at the moment of their settlement policy, not before, and released at every other end. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
@@ -18,10 +18,10 @@ const PIECE = Buffer.alloc(64 * 1024, 1);
 const PIECES = 200;
 const DEADLINE_MS = 3_000;
 
-/** Whose work is sold. */
+/** The provider of the sold work. */
 let provider = 'test';
 
-/** Set by each test: what the work does, and what it answers. */
+/** Set by each test: does the work and returns its answer. */
 let work: () => Promise<Answer>;
 
 const sold = defineRoute({
@@ -35,7 +35,7 @@ const sold = defineRoute({
   },
 });
 
-/** Set by each test of a hold that its work does not settle. */
+/** Set by each test of work that does not settle its hold. */
 let leaveOpen: (hold: LedgerHold) => Promise<Answer>;
 
 const open = defineRoute({
@@ -75,7 +75,7 @@ async function rowsOf(table: 'usage_entries' | 'holds'): Promise<number> {
   return rows[0].n;
 }
 
-/** Entries beyond those before, once nothing is held any more. */
+/** Returns the number of new entries once nothing is held any more. */
 async function chargesOf(act: () => Promise<unknown>): Promise<number> {
   const before = await rowsOf('usage_entries');
   await act();
@@ -83,7 +83,7 @@ async function chargesOf(act: () => Promise<unknown>): Promise<number> {
   return (await rowsOf('usage_entries')) - before;
 }
 
-/** `failsAt`: the piece in whose place the source breaks. */
+/** `failsAt` is the piece at which the source breaks. */
 function pieces(failsAt = Number.POSITIVE_INFINITY): Readable {
   let next = 0;
   return new Readable({
@@ -105,13 +105,13 @@ const call = () => api.call('/test/sold', { method: 'POST', key });
 let leave: () => void;
 let left: Promise<void>;
 
-/** For work during which the client goes away: until the server knows of it. */
+/** Disconnects the client during the work, and resolves when the server notices. */
 async function untilLeft(): Promise<void> {
   leave();
   await left;
 }
 
-/** Resolves when the server sees the connection of the next call closed; a stranger's connection does not count. */
+/** Resolves when the server sees the connection of the next call closed. Other connections do not count. */
 function closeOfNextCall(): Promise<void> {
   return new Promise((resolve) => {
     const onRequest = ({ url, socket }: http.IncomingMessage) => {
@@ -123,7 +123,7 @@ function closeOfNextCall(): Promise<void> {
   });
 }
 
-/** A client that looks at the response, or at nothing, and then goes away. */
+/** A client that disconnects before the response head or after its first bytes. */
 function leaving(when: 'before the head' | 'after the first bytes'): Promise<void> {
   left = closeOfNextCall();
   return new Promise((resolve) => {
@@ -152,7 +152,7 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
     expect(charges).toBe(1);
   });
 
-  it('is charged by the time at which its first byte is there', async () => {
+  it('is charged before its first byte arrives', async () => {
     work = async () => toAnswer(pieces());
     const before = await rowsOf('usage_entries');
     const response = await call();
@@ -170,25 +170,25 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
     expect(await chargesOf(() => leaving('before the head'))).toBe(0);
   });
 
-  it('is charged when the client goes away in the middle', async () => {
+  it('is charged when the client disconnects midway', async () => {
     work = async () => toAnswer(pieces());
     expect(await chargesOf(() => leaving('after the first bytes'))).toBe(1);
   });
 
-  it('costs nothing, and is an error, when its source breaks before the first byte', async () => {
+  it('costs nothing and is an error when its source breaks before the first byte', async () => {
     work = async () => toAnswer(pieces(1));
     const charges = await chargesOf(async () => expect((await call()).status).toBe(503));
     expect(charges).toBe(0);
   });
 
-  it('costs nothing where its head cannot be written', async () => {
+  it('costs nothing when its head cannot be written', async () => {
     const source = pieces();
     work = async () => ({ ...toAnswer(source), headers: { 'x-service-model-name': '模型' } });
     const charges = await chargesOf(async () => expect((await call()).status).toBe(500));
     expect([charges, source.destroyed]).toEqual([0, true]);
   });
 
-  it('costs nothing when it comes after the deadline', async () => {
+  it('costs nothing after the deadline', async () => {
     work = async () => {
       await sleep(DEADLINE_MS + 200);
       return toAnswer(pieces());
@@ -218,7 +218,7 @@ describe('a client that leaves before its answer begins, again and again', () =>
     await untilLeft();
     return json({});
   };
-  /** An account of its own that is refunded two of these a day. */
+  /** Uses a new account with a refund budget of two of these a day. */
   async function chargesOfLeaving(times: number): Promise<number> {
     const poor = await api.newKey('INFERENCE');
     const { config, sql } = api.opened.dependencies.core;
@@ -246,12 +246,12 @@ describe('a client that leaves before its answer begins, again and again', () =>
         throw new UpstreamFailure({ reason: 'lost', detail: 'given up' });
       },
     ],
-  ])('is billed beyond the refunds of the day for %s', async (_what, made) => {
+  ])('is billed beyond the refund budget for %s', async (_what, made) => {
     work = made;
     expect(await chargesOfLeaving(5)).toBe(3);
   });
 
-  it('is billed nothing where the service says that it failed, or works on this machine', async () => {
+  it('is not billed when the service reports a failure or the work is local', async () => {
     work = async () => {
       await slow();
       throw new UpstreamFailure({ reason: 'failed', detail: 'no' });
@@ -264,7 +264,7 @@ describe('a client that leaves before its answer begins, again and again', () =>
   });
 });
 
-it('work that fails costs nothing, whatever it throws', async () => {
+it('charges nothing for work that fails, whatever it throws', async () => {
   const failures = [new UpstreamFailure({ reason: 'content_policy', detail: 'no' }), new Error('a fault of ours')];
   const statuses: number[] = [];
   const charges = await chargesOf(async () => {
@@ -279,7 +279,7 @@ it('work that fails costs nothing, whatever it throws', async () => {
 it.each([
   ['answers without a bill', async () => json({})],
   ['answers in a stream that breaks before its bill', breakingStream],
-])('a hold is released where its work %s', async (_how, work) => {
+])('releases a hold whose work %s', async (_how, work) => {
   leaveOpen = work;
   const charges = await chargesOf(async () => {
     const response = await api.call('/test/open', { method: 'POST', key });

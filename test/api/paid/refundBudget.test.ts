@@ -1,4 +1,4 @@
-/** The budget of a day's refunds for work whose client has left. */
+/** The refund budget of a day for work whose client has left. */
 import { expect, it } from 'vitest';
 import { releaseWithinBudget } from '../../../api/paid/purchase.ts';
 import { refundedPerDayOf } from '../../../domain/limits/refundedPerDay.ts';
@@ -7,11 +7,11 @@ import { refundBudgetFailures } from '../../../infra/telemetry/counters.ts';
 import { PROVIDERS } from '../../../providers/registry.ts';
 import { COMPLETE } from '../../config/environments.ts';
 
-it('is 20 USD for every account that the configuration says nothing about', () => {
+it('is 20 USD for every account without a setting', () => {
   expect(refundedPerDayOf(loadConfig(PROVIDERS, COMPLETE).limits, 'some account')).toBe(20_000_000_000n);
 });
 
-it('that cannot be read bills nothing, and that is counted', async () => {
+it('bills nothing when it cannot be read, and counts that', async () => {
   const count = async () => (await refundBudgetFailures.get()).values[0]?.value ?? 0;
   const before = await count();
   const done: string[] = [];

@@ -1,4 +1,4 @@
-/** How long an order may wait to be accepted. */
+/** Time limit for the acceptance of an order. */
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('is one time limit for both attempts of an order whose first one had ended long ago', async () => {
+it('applies one time limit to both attempts of an order whose first workflow had ended long ago', async () => {
   const config = loadConfig(PROVIDERS, COMPLETE);
   const [model] = config.models;
   if (!model) throw new Error('no model');

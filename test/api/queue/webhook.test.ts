@@ -1,4 +1,4 @@
-/** How the bodies of all queue routes say where events go. */
+/** Webhook fields in the bodies of all queue routes. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { audioQueueBody } from '../../../api/audio/schema.ts';
@@ -10,13 +10,13 @@ import { DEFAULT_WEBHOOK_EVENTS } from '../../../domain/webhooks.ts';
 const url = 'https://hooks.example.com/farebox?token=1';
 const config = { fetch: { allowPrivateHosts: ['127.0.0.1:9000'] } };
 
-describe('the fields of an order', () => {
+describe('the webhook fields of an order', () => {
   const bodies: [string, z.ZodType, object][] = [
     ['voice changer', queueJson, { model: 'm' }],
     ['audio', audioQueueBody, { model: 'm', prompt: 'p' }],
     ['any other', z.strictObject(webhookFields), {}],
   ];
-  it.each(bodies)('are taken by the JSON of the %s', (_kind, schema, rest) => {
+  it.each(bodies)('are accepted in the JSON of the %s', (_kind, schema, rest) => {
     const webhook = { webhook_url: url, webhook_events: ['job.stored'] };
     expect(schema.parse({ ...rest, ...webhook })).toMatchObject(webhook);
     const wrong = [
@@ -32,7 +32,7 @@ describe('the fields of an order', () => {
     }
   });
 
-  it('are taken by the form of the voice changer, events with commas between them', () => {
+  it('are accepted in the form of the voice changer, with commas between events', () => {
     const parse = (webhook_events: string) =>
       queueFields.safeParse({ model: 'm', webhook_url: url, webhook_events }).data?.webhook_events;
     expect(parse('job.stored')).toEqual(['job.stored']);
@@ -42,17 +42,17 @@ describe('the fields of an order', () => {
 });
 
 describe('the webhook of an order', () => {
-  it('is none when none is named', () => {
+  it('is absent by default', () => {
     expect(readWebhook(config, {})).toBeUndefined();
   });
 
-  it('is told how the job came out unless the client chose, and of each event once', () => {
+  it('gets the final events by default, and each chosen event once', () => {
     expect(readWebhook(config, { webhook_url: url })).toEqual({ url, events: DEFAULT_WEBHOOK_EVENTS });
     const chosen = { webhook_url: url, webhook_events: ['job.expired', 'job.expired'] as 'job.expired'[] };
     expect(readWebhook(config, chosen)).toEqual({ url, events: ['job.expired'] });
   });
 
-  it('may be on a private host that the operator named', () => {
+  it('may be on a private host that the operator allowed', () => {
     const inside = 'http://127.0.0.1:9000/hook';
     expect(readWebhook(config, { webhook_url: inside })?.url).toBe(inside);
   });
@@ -61,7 +61,7 @@ describe('the webhook of an order', () => {
     ['events without an address', { webhook_events: ['job.stored'] as 'job.stored'[] }, 'webhook_events'],
     ['a private host', { webhook_url: 'http://127.0.0.1:9001/hook' }, 'webhook_url'],
     ['no URL', { webhook_url: 'hooks.example.com' }, 'webhook_url'],
-  ])('is refused for %s by the name of the field', (_what, body, field) => {
+  ])('is refused for %s with the name of the field', (_what, body, field) => {
     expect(() => readWebhook(config, body)).toThrow(FareboxError);
     try {
       readWebhook(config, body);

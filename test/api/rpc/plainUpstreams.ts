@@ -1,9 +1,9 @@
-/** Asks one node over HTTP for each request, and says what became of its items: no more than the route needs. */
+/** Sends each request to one node over HTTP and returns the outcomes of its items, without routing. */
 import type { RpcCalls } from '../../../domain/rpc/rpcCalls.ts';
 import { type RpcOutcome, type RpcUpstreams, resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
 
 export interface PlainUpstreams extends RpcUpstreams {
-  /** What networks say of a transaction; undefined: nothing. */
+  /** Answers of the networks about a transaction. No entry: no answer. */
   transactions: Map<string, boolean>;
   /** A single call of this method answers in pieces. */
   streams: Map<string, () => AsyncIterable<Buffer>>;

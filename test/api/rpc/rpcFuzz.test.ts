@@ -1,4 +1,4 @@
-/** Requests by the thousand: bent ones never reach a node, and random batches are billed to the last nano. */
+/** Thousands of requests: malformed ones never reach a node, and random batches are billed to the last nano. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
@@ -17,7 +17,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** The same numbers each time. */
+/** Random numbers that a seed reproduces. */
 function numbers(seed: number) {
   let state = seed;
   const next = () => {
@@ -32,7 +32,7 @@ function numbers(seed: number) {
 }
 type Numbers = ReturnType<typeof numbers>;
 
-/** Sixteen at a time. */
+/** Runs the work sixteen at a time. */
 async function each<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const done: T[] = [];
   let next = 0;
@@ -102,7 +102,7 @@ function item(random: Numbers, slug: string): string {
 }
 
 it.each(['plain', 'shipped'] as const)(
-  'of bent requests a node never gets a method that is not on the list, and none is a failure of ours (%s upstreams)',
+  'malformed requests send a node only listed methods and cause no internal error (%s upstreams)',
   async (kind) => {
     const asked = kind === 'plain' ? world : await startRpcWorld({ upstreams: kind });
     const payer = await newPayer(asked, 10n ** 15n);
@@ -134,7 +134,7 @@ interface Batch {
 
 const SHAPES = ['', '', '', '"error"', '"other id"', '"no id"', '"both"', '"neither"'];
 
-/** What is documented: a result its price, any other answer 5, HTTP 4xx 5 for each, and 402, 429 and 5xx nothing. */
+/** Documented prices: a result its price, any other answer 5, HTTP 4xx 5 each, and 402, 429 and 5xx nothing. */
 function randomBatch(random: Numbers): Batch {
   const network = random.oneOf(SLUGS);
   const calls = Array.from({ length: 1 + random.below(random.chance(0.1) ? 100 : 8) }, () => ({
@@ -160,7 +160,7 @@ function randomBatch(random: Numbers): Batch {
 
 const chargedIn = ({ headers }: RpcReply) => Number(headers.get('x-service-rpc-credits') ?? 0);
 
-it('of random batches the credits, the header, the usage and the ledger agree', async () => {
+it('random batches have equal credits, headers, usage and ledger entries', async () => {
   const amount = 10n ** 15n;
   const payer: RpcPayer = await newPayer(world, amount);
   const random = numbers(2);

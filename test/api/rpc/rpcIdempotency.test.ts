@@ -30,7 +30,7 @@ const keyed = (key: string, body: string, more: { network?: string; world?: RpcW
   });
 const sql = () => first.api.opened.dependencies.core.sql;
 
-/** As a process leaves it that dies: the claim stands, and nobody says any more that it lives. */
+/** Leaves the claim like a process that died: it stands, and its lease has ended. */
 async function abandon(key: string): Promise<void> {
   await sql().query(
     `update rpc_answers set leased_until = clock_timestamp() - interval '1 second' where account_id = $1 and key = $2`,
@@ -39,7 +39,7 @@ async function abandon(key: string): Promise<void> {
 }
 
 describe('the same key and body', () => {
-  it('gets the same answer in every member, and costs nothing', async () => {
+  it('gets an identical answer, and costs nothing', async () => {
     const key = randomUUID();
     const one = await keyed(key, call('eth_call', '[7]'));
     const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
@@ -61,13 +61,13 @@ describe('the same key and body', () => {
     ['{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2.0,"b":1}]}', 400],
     ['{"jsonrpc":"2.0","id":2,"method":"eth_call","params":[{"a":2,"b":1}]}', 400],
     ['[{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2,"b":1}]}]', 400],
-  ])('%s is %i for what was written differently', async (body, status) => {
+  ])('%s is %i after the same call in another notation', async (body, status) => {
     const key = randomUUID();
     await keyed(key, '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"a":2,"b":1}]}');
     expect((await keyed(key, body)).status).toBe(status);
   });
 
-  it('of another network is refused, and of another account is another one', async () => {
+  it('is refused on another network, and is independent in another account', async () => {
     const key = randomUUID();
     await keyed(key, call('eth_call'));
     const other = await keyed(key, call('eth_call'), { network: 'base-sepolia' });
@@ -78,7 +78,7 @@ describe('the same key and body', () => {
     expect([theirs.status, theirs.headers.get('idempotent-replayed')]).toEqual([200, null]);
   });
 
-  it('is a new one after 24 hours, and is forgotten by the upkeep', async () => {
+  it('is new after 24 hours, and is removed by the upkeep', async () => {
     const key = randomUUID();
     await keyed(key, call('eth_call'));
     const age = `update rpc_answers set created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`;
@@ -89,7 +89,7 @@ describe('the same key and body', () => {
     expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(1);
   });
 
-  it('is nobody else’s after 24 hours while its call goes on', async () => {
+  it('stays claimed after 24 hours while its call is running', async () => {
     const key = randomUUID();
     const asked = first.node.requests;
     const one = keyed(key, call('eth_call', '["slow"]'));
@@ -97,7 +97,7 @@ describe('the same key and body', () => {
     const age = `update rpc_answers set created_at = created_at - interval '25 hours' where account_id = $1 and key = $2`;
     await sql().query(age, [payer.accountId, key]);
     expect(await purgeRpcAnswers(sql(), { olderThanMs: 24 * 3_600_000, limit: 10 })).toBe(0);
-    // Nobody takes it over; when it is answered the 24 hours are over, and the twin is a call of its own.
+    // The claim is not taken over. When the call ends, the 24 hours are over, so the twin makes its own call.
     const twin = keyed(key, call('eth_call', '["slow"]'), { world: second });
     await sleep(500);
     expect(first.node.requests - asked).toBe(1);
@@ -108,7 +108,7 @@ describe('the same key and body', () => {
     expect((await twin).status).toBe(200);
   });
 
-  it('abandoned by a write is looked up before it is handed in again, also after 24 hours', async () => {
+  it('counts as a second attempt when it is abandoned, also after 24 hours', async () => {
     const key = randomUUID();
     await keyed(key, call('eth_call', '["kept"]'));
     await abandon(key);
@@ -136,7 +136,7 @@ describe('the same key and body', () => {
   });
 });
 
-it('a hundred twins at once are one call, one charge and one answer', async () => {
+it('a hundred twins at once make one call, one charge and one answer', async () => {
   const key = randomUUID();
   const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
   const send = (index: number) => keyed(key, call('eth_call', '["slow"]'), { world: index % 2 ? first : second });
@@ -151,7 +151,7 @@ it('a hundred twins at once are one call, one charge and one answer', async () =
 });
 
 describe('a failure', () => {
-  it('is not kept: the key is free for another attempt', async () => {
+  it('is not kept, so that the key is free for another attempt', async () => {
     const key = randomUUID();
     const body = call('eth_call', '["status 500"]');
     expect((await keyed(key, body)).status).toBe(500);
@@ -166,7 +166,7 @@ describe('a failure', () => {
     expect(two.text).toBe(one.text);
   });
 
-  it('for want of money is not kept', async () => {
+  it('for insufficient funds is not kept', async () => {
     const poor = await newPayer(first, 1n);
     const headers = { 'idempotency-key': randomUUID() };
     expect((await post(first, poor, { body: call('eth_call'), headers })).status).toBe(402);
@@ -177,7 +177,7 @@ describe('a failure', () => {
 describe('a transaction that may have arrived', () => {
   const RAW = '0x02f86b01';
   const HASH = keccak256(RAW);
-  /** The node takes it and fails. */
+  /** The node receives it and fails. */
   const BROKEN = call('eth_sendRawTransaction', `["${RAW}","status 500"]`);
 
   async function lose(body: string, network = 'base-mainnet'): Promise<string> {
@@ -187,7 +187,7 @@ describe('a transaction that may have arrived', () => {
     return key;
   }
 
-  it('is not handed in again when the network knows it', async () => {
+  it('is not sent again when the network knows it', async () => {
     const key = await lose(BROKEN);
     first.upstreams.transactions.set(HASH, true);
     const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
@@ -197,7 +197,7 @@ describe('a transaction that may have arrived', () => {
     expect((await keyed(key, BROKEN)).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('is not handed in again while nobody can tell', async () => {
+  it('is not sent again while no node can tell', async () => {
     const key = await lose(BROKEN);
     const asked = first.node.requests;
     const replies = [await keyed(key, BROKEN), await keyed(key, BROKEN)];
@@ -206,7 +206,7 @@ describe('a transaction that may have arrived', () => {
     expect(first.node.requests).toBe(asked);
   });
 
-  it('is looked up beside the others of its batch', async () => {
+  it('is looked up together with the others of its batch', async () => {
     const raws = Array.from({ length: 20 }, (_value, index) => `0x02${index.toString(16).padStart(2, '0')}`);
     const batch = raws.map((raw) => call('eth_sendRawTransaction', `["${raw}","status 500"]`)).join(',');
     const key = await lose(`[${batch}]`);
@@ -216,7 +216,7 @@ describe('a transaction that may have arrived', () => {
     const all = new Promise<void>((resolve) => {
       release = resolve;
     });
-    // None is answered before all of them are asked.
+    // No lookup is answered before all have started.
     first.upstreams.knowsTransaction = async () => {
       waiting += 1;
       if (waiting === raws.length) release();
@@ -229,7 +229,7 @@ describe('a transaction that may have arrived', () => {
     expect(results).toEqual(raws.map((raw) => keccak256(raw as `0x${string}`)));
   });
 
-  it('is handed in again when the network does not know it', async () => {
+  it('is sent again when the network does not know it', async () => {
     const key = await lose(BROKEN);
     first.upstreams.transactions.set(HASH, false);
     const asked = first.node.requests;
@@ -243,7 +243,7 @@ describe('a transaction that may have arrived', () => {
     ['solana-devnet', 'requestAirdrop', '"a"'],
     ['base-mainnet', 'eth_sendRawTransaction', '"0x03aa"'],
     ['zksync-mainnet', 'eth_sendRawTransaction', '"0x71aa"'],
-  ])('on %s by %s of %s has no name to look for, and is not handed in again', async (network, method, what) => {
+  ])('on %s by %s of %s cannot be looked up, and is not sent again', async (network, method, what) => {
     const body = call(method, `[${what},"status 500"]`);
     const key = await lose(body, network);
     const asked = first.node.requests;
@@ -252,7 +252,7 @@ describe('a transaction that may have arrived', () => {
     expect(first.node.requests).toBe(asked);
   });
 
-  it('is known by its first signature on Solana', async () => {
+  it('is looked up by its first signature on Solana', async () => {
     const signature = Buffer.alloc(64, 7);
     const sent = Buffer.concat([Buffer.from([1]), signature, Buffer.alloc(100, 1)]).toString('base64');
     const body = call('sendTransaction', `["${sent}",{"encoding":"base64"},"status 500"]`);
@@ -265,7 +265,7 @@ describe('a transaction that may have arrived', () => {
     expect(JSON.parse(again.text)).toEqual({ jsonrpc: '2.0', id: 1, result: known });
   });
 
-  /** The transactions that the network was asked for meanwhile. */
+  /** Returns the transactions that were looked up during the work. */
   async function namesAsked(work: () => Promise<unknown>): Promise<Set<string>> {
     const names = new Set<string>();
     const { knowsTransaction } = first.upstreams;
@@ -279,7 +279,7 @@ describe('a transaction that may have arrived', () => {
   }
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   async function leave(headers: Record<string, string>): Promise<void> {
     const asked = first.node.requests;
     const leaving = new AbortController();
@@ -307,7 +307,7 @@ describe('a client that goes away', () => {
     expect((await booked(first, payer)).length - paid).toBe(0);
   });
 
-  it('with a key pays once, and finds the answer when it comes back', async () => {
+  it('with a key pays once, and gets the answer when it returns', async () => {
     const key = randomUUID();
     const [asked, paid] = [first.node.requests, (await booked(first, payer)).length];
     await leave({ 'idempotency-key': key });
@@ -319,7 +319,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a process that dies', () => {
-  /** It stands still at this place, and its claim is as if its process were gone. Later it goes on, as a late one would. */
+  /** Pauses a request at this failpoint with a claim as of a dead process. The request continues later. */
   async function dead(key: string, at: string, body: string): Promise<void> {
     armFailpoints(`${at}:pause:1:1500`);
     stragglers.push(keyed(key, body).catch(() => undefined));
@@ -339,7 +339,7 @@ describe('a process that dies', () => {
   }
 
   it.each(['rpc-claimed', 'rpc-held', 'rpc-answered', 'rpc-settled'])(
-    'at %s leaves a read that is made again, and one charge',
+    'at %s leads to a repeated read and one charge',
     async (at) => {
       const key = randomUUID();
       const paid = (await booked(first, payer)).length;
@@ -354,7 +354,7 @@ describe('a process that dies', () => {
     },
   );
 
-  it.each(['rpc-answered', 'rpc-settled'])('at %s has its transaction looked up, and one charge', async (at) => {
+  it.each(['rpc-answered', 'rpc-settled'])('at %s leads to a lookup of its transaction and one charge', async (at) => {
     const key = randomUUID();
     const raw = `0x02${Buffer.from(at).toString('hex')}`;
     const body = call('eth_sendRawTransaction', `["${raw}"]`);

@@ -1,4 +1,4 @@
-/** Large answers of the JSON-RPC proxy: what is kept of them for an Idempotency-Key, and what room they take. */
+/** Large answers of the JSON-RPC proxy: the part that is kept for an Idempotency-Key, and their memory. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
@@ -34,7 +34,7 @@ describe('a large answer', () => {
     expect(two.headers.get('x-service-rpc-credits')).toBe('20');
   });
 
-  it('above that is answered once, and then says so', async () => {
+  it('above a megabyte is answered once, and its repetition is refused as too large', async () => {
     const key = randomUUID();
     world.upstreams.streams.set('eth_getLogs', pieces(12));
     const paid = (await booked(world, payer)).length;
@@ -43,7 +43,7 @@ describe('a large answer', () => {
     expect((await booked(world, payer)).length - paid).toBe(1);
   });
 
-  it('of an account that has enough kept is not kept, a small one is', async () => {
+  it('of an account with many kept answers is not kept, but a small one is', async () => {
     const hoarder = await newPayer(world);
     await world.api.opened.dependencies.core.sql.query(
       `insert into rpc_answers (account_id, key, digest, owner, leased_until, operation_id, status, body, body_bytes, credits, request_id)
@@ -61,14 +61,14 @@ describe('a large answer', () => {
     expect(await twice(`["${'a'.repeat(3_000)}"]`)).toEqual([200, 200]);
   });
 
-  it('that breaks off is made again for the same money', async () => {
+  it('that breaks off is repeated for the same charge', async () => {
     const key = randomUUID();
     world.upstreams.streams.set('eth_getLogs', async function* () {
       yield Buffer.from('"a');
       throw new Error('broken off');
     });
     const paid = (await booked(world, payer)).length;
-    // As often as a client's connection may break; whoever breaks it at will does not get it for ever.
+    // A client may repeat it this often. The limit stops a client that breaks the connection on purpose.
     for (let turn = 1; turn < 5; turn += 1) await keyed(key, call('eth_getLogs')).catch(() => undefined);
     world.upstreams.streams.set('eth_getLogs', pieces(1));
     const again = await keyed(key, call('eth_getLogs'));
@@ -76,7 +76,7 @@ describe('a large answer', () => {
     expect((await booked(world, payer)).length - paid).toBe(1);
   });
 
-  it('that breaks off again and again is not made for ever', async () => {
+  it('that breaks off repeatedly is repeated a limited number of times', async () => {
     const key = randomUUID();
     let made = 0;
     world.upstreams.streams.set('eth_getLogs', async function* () {
@@ -90,7 +90,7 @@ describe('a large answer', () => {
   });
 });
 
-describe('whole answers that nobody reads', () => {
+describe('complete answers that no client reads', () => {
   const SIZE = 24_000_000;
   const ask = async (payer: RpcPayer) => {
     const response = await world.api.call('/crypto/rpc/base-mainnet', {
@@ -100,7 +100,7 @@ describe('whole answers that nobody reads', () => {
     return response;
   };
 
-  it('are two of the largest of an account, and free when there is no room for another', async () => {
+  it('are limited to two of the largest per account, and the refused third is free', async () => {
     const { batch } = world.upstreams;
     const value = `"${'a'.repeat(SIZE)}"`;
     world.upstreams.batch = async () => [resultOf(value, false)];

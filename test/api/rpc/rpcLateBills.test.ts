@@ -1,4 +1,4 @@
-/** A JSON-RPC bill that is not written before the deadline: the client is told that its answer is lost, and pays nothing. */
+/** A JSON-RPC bill that is not written before the deadline: the client gets a 504 and pays nothing. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Route } from '../../../api/http/route.ts';
 import { rpcRoute } from '../../../api/rpc/rpcRoutes.ts';
@@ -35,7 +35,7 @@ async function post({ key }: RpcPayer, body: string, headers: Record<string, str
 const fundsOf = async ({ accountId }: RpcPayer) =>
   (await balanceOf(world.api.opened.dependencies.core.sql, accountId))?.usd;
 
-/** Holds the row of the account from now on, so that nothing can be written of it. */
+/** Locks the row of the account, so that no write to it succeeds. */
 async function lockAccount({ accountId }: RpcPayer): Promise<() => Promise<void>> {
   const client = await world.api.opened.dependencies.core.sql.connect();
   await client.query('begin');
@@ -53,7 +53,7 @@ async function untilSettled(): Promise<void> {
   await until('nothing is held', isSettled, 20_000);
 }
 
-it('is not taken where Postgres stalls through the deadline', async () => {
+it('is not charged when Postgres stalls through the deadline', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
   const { requests } = world.node;
@@ -66,7 +66,7 @@ it('is not taken where Postgres stalls through the deadline', async () => {
   expect(await fundsOf(payer)).toBe(before);
 });
 
-it('is given back where the deadline passes between the bill and the answer', async () => {
+it('is withdrawn when the deadline passes between the bill and the answer', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
   armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
@@ -75,7 +75,7 @@ it('is given back where the deadline passes between the bill and the answer', as
   expect(await fundsOf(payer)).toBe(before);
 });
 
-it('stands with an Idempotency-Key, whose next request gets the answer for it', async () => {
+it('stays with an Idempotency-Key, whose next request gets the answer', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
   armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);

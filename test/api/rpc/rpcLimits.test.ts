@@ -32,7 +32,7 @@ afterAll(async () => {
 
 let staffId = '';
 
-/** By turns to the two. */
+/** Alternates between both processes. */
 async function many(payer: RpcPayer, count: number, body: (index: number) => string): Promise<RpcReply[]> {
   const replies: RpcReply[] = [];
   let next = 0;
@@ -49,7 +49,7 @@ async function many(payer: RpcPayer, count: number, body: (index: number) => str
 
 const countOf = (replies: RpcReply[], status: number) => replies.filter((one) => one.status === status).length;
 
-it('of a thousand requests at once a hundred are served, and of a member of the staff all', async () => {
+it('serves 100 of 300 requests at once, and 1,000 of 1,010 to staff', async () => {
   const payer = await newPayer(first);
   const replies = await many(payer, 300, () => call('eth_chainId'));
   expect([countOf(replies, 200), countOf(replies, 429)]).toEqual([100, 200]);
@@ -60,7 +60,7 @@ it('of a thousand requests at once a hundred are served, and of a member of the 
   expect([countOf(served, 200), countOf(served, 429)]).toEqual([1_000, 10]);
 });
 
-it('one too many is told what the limit is, and when there is room again', async () => {
+it('reports the limit and its reset in a refusal', async () => {
   const payer = await newPayer(first);
   override = { rpcRequestsPerMinute: 1 };
   const served = await post(first, payer, { body: call('eth_chainId') });
@@ -80,9 +80,9 @@ it('one too many is told what the limit is, and when there is room again', async
   expect(refused.headers.get('x-service-rpc-credits')).toBeNull();
 });
 
-it('a thousand batches at once never get more credits than a day has', async () => {
+it('admits no more credits than the daily limit for a thousand batches at once', async () => {
   const payer = await newPayer(first);
-  // Thirteen batches of three, and one single call: 13 × 60 + 20 = 800.
+  // Thirteen batches of three and one single call: 13 × 60 + 20 = 800.
   override = { rpcCreditsPerDay: 810, rpcRequestsPerMinute: 10 ** 9 };
   const batch = `[${[1, 2, 3].map((id) => call('eth_chainId', '[]', `${id}`)).join(',')}]`;
   const replies = await many(payer, 1_000, (index) => (index < 990 ? batch : call('eth_chainId')));
@@ -95,7 +95,7 @@ it('a thousand batches at once never get more credits than a day has', async () 
   expect(countOf(replies, 200) + countOf(replies, 429)).toBe(1_000);
 });
 
-it('what a call did not cost is free again for the next ones', async () => {
+it('returns the credits that a call did not cost', async () => {
   const payer = await newPayer(first);
   override = { rpcCreditsPerDay: 20 };
   const body = call('eth_call', '["error"]');
@@ -103,12 +103,12 @@ it('what a call did not cost is free again for the next ones', async () => {
   for (let turn = 0; turn < 5; turn += 1) statuses.push((await post(first, payer, { body })).status);
   const refused = await post(first, payer, { body: call('eth_call') });
   override = {};
-  // The fifth would be the whole day's in advance, when five credits are left.
+  // Each call reserves the whole day, of which 15 credits are left after the first.
   expect(statuses).toEqual([200, 429, 429, 429, 429]);
   expect(refused.headers.get('x-ratelimit-remaining')).toBe('15');
 });
 
-it('a failure of the nodes and an empty purse take no credits of the day', async () => {
+it('takes no credits for node failures and for missing funds', async () => {
   const payer = await newPayer(first, 100_000n);
   override = { rpcCreditsPerDay: 39 };
   const lost = await post(first, payer, { body: call('eth_call', '["status 500"]') });
@@ -118,7 +118,7 @@ it('a failure of the nodes and an empty purse take no credits of the day', async
   expect([lost.status, dear.status, served.status]).toEqual([500, 429, 200]);
 });
 
-it('a replay is a request, but no credits', async () => {
+it('counts a replay as a request without credits', async () => {
   const payer = await newPayer(first);
   override = { rpcCreditsPerDay: 20, rpcRequestsPerMinute: 3 };
   const headers = { 'idempotency-key': randomUUID() };
@@ -130,7 +130,7 @@ it('a replay is a request, but no credits', async () => {
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
-it('what the failures of a key refuse is counted in no window of the account, and both are in its log', async () => {
+it('counts refusals by the failure budget in no account window, and logs both kinds of refusal', async () => {
   const payer = await newPayer(first);
   override = { failedPer30s: 2, rpcRequestsPerMinute: 3 };
   for (const _ of [1, 2]) {
@@ -140,7 +140,7 @@ it('what the failures of a key refuse is counted in no window of the account, an
   expect(failing.status).toBe(429);
   expect(failing.headers.get('x-ratelimit-remaining')).toBe('0');
   expect(failing.headers.get('x-ratelimit-resets')).toMatch(/^\d{13}$/);
-  // The other process lets more of them fail.
+  // Lift the failure budget.
   override = { rpcRequestsPerMinute: 3 };
   expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 200 });
   expect(await post(second, payer, { body: call('eth_chainId') })).toMatchObject({ status: 429 });
@@ -149,7 +149,7 @@ it('what the failures of a key refuse is counted in no window of the account, an
   expect(log.map(({ rateLimitType }) => rateLimitType)).toEqual(['RPM', 'FAILED_REQUESTS']);
 });
 
-it('what alone is more than a day has is refused as a request that was made', async () => {
+it('counts a request above the daily credits as a request', async () => {
   const payer = await newPayer(first);
   override = { rpcCreditsPerDay: 30, rpcRequestsPerMinute: 1 };
   const batch = `[${[1, 2, 3].map((id) => call('eth_chainId', '[]', `${id}`)).join(',')}]`;

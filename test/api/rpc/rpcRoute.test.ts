@@ -1,4 +1,4 @@
-/** The JSON-RPC proxy: what is admitted, what comes back, and what it costs to the last nano. */
+/** The JSON-RPC proxy: admitted requests, their answers, and their prices to the last nano. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { type RpcOutcome, resultOf } from '../../../providers/rpc/rpcUpstreams.ts';
@@ -23,14 +23,14 @@ const send = (body: string, more: { network?: string; headers?: Record<string, s
   post(world, payer, { body, ...more });
 const creditsOf = (reply: { headers: Headers }) => reply.headers.get('x-service-rpc-credits');
 
-it('the networks are twenty-seven, in the order of the alphabet', async () => {
+it('lists the twenty-seven networks in alphabetical order', async () => {
   const response = await world.api.call('/crypto/rpc/networks', { key: payer.key });
   const { networks } = (await response.json()) as { networks: string[] };
   expect(networks).toEqual(PUBLISHED_NETWORKS);
 });
 
 describe('an answer', () => {
-  it('is the object of an object, with its price in the headers and in the books', async () => {
+  it('is an object for an object, with its price in the headers and the books', async () => {
     const before = (await booked(world, payer)).length;
     const reply = await send(call('eth_getBalance', '["0x1", "latest"]'));
     expect(reply.text).toBe('{"jsonrpc":"2.0","id":1,"result":["0x1","latest"]}');
@@ -44,7 +44,7 @@ describe('an answer', () => {
     expect(added).toEqual([{ sku: 'crypto-rpc-base-mainnet', units: '20', amount: '14000' }]);
   });
 
-  it('says nothing of what is left of a limit', async () => {
+  it('has no headers about the rest of a limit', async () => {
     const reply = await send(call('eth_chainId'));
     const names = [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
     expect(names).toEqual([]);
@@ -75,7 +75,7 @@ describe('an answer', () => {
     ['402', 503],
     ['500', 500],
     ['503', 500],
-  ])('of a node with status %s costs nothing and is an error of ours', async (status, ours) => {
+  ])('of a node with status %s costs nothing and is an internal error', async (status, ours) => {
     const before = await booked(world, payer);
     const reply = await send(call('eth_call', `["status ${status}"]`));
     expect([reply.status, creditsOf(reply)]).toEqual([ours, null]);
@@ -85,7 +85,7 @@ describe('an answer', () => {
   it.each([
     ...['1', '0', '-0', '12345678901234567890', '1e400', '1.50', '-7'],
     ...['"a"', '""', '"\\u00e9\\ud800"', 'null', '"12345678901234567890"'],
-  ])('has the id %s as it was sent', async (id) => {
+  ])('returns the id %s unchanged', async (id) => {
     const reply = await send(call('eth_chainId', '[]', id));
     const shown = id.replace('\\u00e9', 'é');
     expect(reply.text).toBe(`{"jsonrpc":"2.0","id":${shown},"result":[]}`);
@@ -115,7 +115,7 @@ describe('a dry run', () => {
     ['a call', call('eth_getBalance', '["0x1", "latest"]'), 0.000014],
     ['a transaction', call('eth_sendRawTransaction', '["0x00"]'), 0.000014],
     ['a batch', `[${call('eth_chainId')},${call('trace_block')}]`, 0.000042],
-  ])('of %s tells the most that it can cost, asks no node and takes nothing', async (_what, body, cost) => {
+  ])('of %s returns the highest possible price, without a node request or a charge', async (_what, body, cost) => {
     const before = [world.node.requests, (await booked(world, payer)).length];
     const reply = await send(body, dry);
     expect([reply.status, JSON.parse(reply.text)]).toEqual([
@@ -131,12 +131,12 @@ describe('a dry run', () => {
     expect([reply.status, reply.headers.get('idempotent-replayed')]).toEqual([200, null]);
   });
 
-  it('of what is not admitted is refused like it', async () => {
+  it('of an invalid request is refused', async () => {
     expect((await send(call('eth_sign'), dry)).status).toBe(400);
   });
 });
 
-describe('refused without a charge and without asking a node', () => {
+describe('refusals without a charge and without a node request', () => {
   const many = (count: number) => `[${Array.from({ length: count }, () => call('eth_chainId')).join(',')}]`;
   it.each([
     ['nothing', '', 'Invalid JSON'],
@@ -177,7 +177,7 @@ describe('refused without a charge and without asking a node', () => {
     expect([world.node.requests, (await booked(world, payer)).length]).toEqual(before);
   });
 
-  it('a batch with one bad method names all that are bad, once each', async () => {
+  it('a batch with bad methods, each of which is named once', async () => {
     const methods = ['eth_newFilter', 'eth_call', 'eth_sign', 'getBalance', 'foo', 'foo'];
     const reply = await send(`[${methods.map((method) => call(method)).join(',')}]`);
     expect(messageOf(reply)).toBe(
@@ -192,7 +192,7 @@ describe('refused without a charge and without asking a node', () => {
     ['solana-mainnet', 'accountSubscribe'],
     ['solana-mainnet', 'slotUnsubscribe'],
     ['starknet-mainnet', 'starknet_subscribeNewHeads'],
-  ])('on %s the WebSocket method %s is named alone', async (network, method) => {
+  ])('on %s the WebSocket method %s, which is named alone', async (network, method) => {
     const reply = await send(`[${call('foo')},${call(method)}]`, { network });
     expect([reply.status, messageOf(reply)]).toEqual([
       400,
@@ -204,7 +204,7 @@ describe('refused without a charge and without asking a node', () => {
     expect((await send(call('eth_call'), { network: 'base' })).status).toBe(400);
   });
 
-  it('more than a megabyte', async () => {
+  it('a body above a megabyte', async () => {
     const reply = await send(call('eth_call', `["${'a'.repeat(1024 * 1024)}"]`));
     expect([reply.status, messageOf(reply)]).toEqual([413, 'Request body exceeds the maximum allowed size.']);
   });
@@ -220,7 +220,7 @@ describe('refused without a charge and without asking a node', () => {
     expect([odd.status, plain.status, nobody.status]).toEqual([400, 400, 402]);
   });
 
-  it('a network without a node, by the name of its setting', async () => {
+  it('a network without a node, with the name of its setting', async () => {
     const all = world.upstreams.networks;
     Object.assign(world.upstreams, { networks: new Set() });
     const reply = await send(call('eth_call'));
@@ -228,7 +228,7 @@ describe('refused without a charge and without asking a node', () => {
     expect([reply.status, messageOf(reply)]).toEqual([503, expect.stringContaining('rpc.networks.base-mainnet')]);
   });
 
-  it('an account without money', async () => {
+  it('an account without funds', async () => {
     const poor = await newPayer(world, 13_999n);
     const asked = world.node.requests;
     expect((await post(world, poor, { body: call('eth_call') })).status).toBe(402);
@@ -237,7 +237,7 @@ describe('refused without a charge and without asking a node', () => {
   });
 });
 
-describe('what came from memory', () => {
+describe('a kept answer', () => {
   it.each([
     [[true], 'hit', false],
     [[true, true], 'hit', true],
@@ -256,8 +256,8 @@ describe('what came from memory', () => {
   });
 });
 
-describe('items that no node answered', () => {
-  it('are errors among the others, and free', async () => {
+describe('unanswered items of a batch', () => {
+  it('are errors beside the other results, and free', async () => {
     const { batch } = world.upstreams;
     const failed = (reason: 'capacity' | 'timeout' | 'too_large'): RpcOutcome => {
       return { kind: 'failed', reason, sent: true };
@@ -283,7 +283,7 @@ describe('a large result', () => {
     yield Buffer.from('"');
   }
 
-  it('comes in pieces and is paid before the first', async () => {
+  it('arrives in pieces and is charged before the first', async () => {
     world.upstreams.streams.set('debug_traceTransaction', pieces);
     const reply = await send(call('debug_traceTransaction', '["0x1"]', '"x"'));
     expect([reply.status, creditsOf(reply)]).toEqual([200, '40']);
@@ -292,6 +292,6 @@ describe('a large result', () => {
   });
 });
 
-it('the books are in order after all of it', async () => {
+it('leaves consistent books', async () => {
   expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
 });

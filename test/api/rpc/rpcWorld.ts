@@ -1,4 +1,4 @@
-/** An API with a node behind it, and accounts that may call it. */
+/** An API with a node, and accounts that may call it. */
 import { randomUUID } from 'node:crypto';
 import { RPC_NETWORKS } from '../../../domain/rpc/networks.ts';
 import type { Config } from '../../../infra/config/config.ts';
@@ -21,12 +21,12 @@ export interface RpcPayer {
 }
 
 export interface RpcWorldOptions extends TestApiOptions {
-  /** All by default. */
+  /** Default: all. */
   networks?: readonly string[];
   node?: RpcNode;
-  /** Without it no account reaches a limit. */
+  /** Default: limits that no account reaches. */
   limits?: 'published';
-  /** The node is asked as a configured one is; by default by what the test can change. */
+  /** `shipped` reaches the node like a configured one. By default the test can change the upstreams. */
   upstreams?: 'shipped';
 }
 
@@ -55,7 +55,7 @@ export async function startRpcWorld(options: RpcWorldOptions = {}): Promise<RpcW
   };
 }
 
-/** An account with a key and so many nano-dollars. */
+/** Creates an account with a key and `amount` nano USD. */
 export async function newPayer({ api }: RpcWorld, amount = 10n ** 12n): Promise<RpcPayer> {
   const { secret, keyId, accountId } = await api.newKey('INFERENCE');
   if (amount > 0n) {
@@ -73,7 +73,6 @@ export interface RpcReply {
 
 export interface Posted {
   network?: string;
-  /** JSON text. */
   body: string;
   headers?: Record<string, string>;
 }
@@ -87,7 +86,7 @@ export async function post({ api }: RpcWorld, { key }: RpcPayer, posted: Posted)
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-/** A call as JSON text; `id` and `params` are JSON text, too. */
+/** Returns a call as JSON text. `id` and `params` are JSON text as well. */
 export function call(method: string, params = '[]', id = '1'): string {
   return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${params}}`;
 }
@@ -102,7 +101,7 @@ export interface Booked {
   amount: string;
 }
 
-/** What the account has been charged, as its usage history has it. */
+/** Returns the charges of the account from its usage history. */
 export async function booked({ api }: RpcWorld, { accountId }: RpcPayer): Promise<Booked[]> {
   const { rows } = await api.opened.dependencies.core.sql.query<Booked>(
     'select sku, units::text, amount_nano::text as amount from usage_entries where account_id = $1 order by id',
