@@ -1,4 +1,4 @@
-/** What is no recording, or not one that can be taken: the documented refusal, no charge, nothing asked of the service. */
+/** Invalid and unacceptable recordings: the documented refusal, no charge, and no request to the service. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,14 +52,14 @@ async function expectRefused(bad: Bad, status: number, words: RegExp): Promise<v
 
 const url = () => `http://127.0.0.1:${(canary.address() as AddressInfo).port}/secret`;
 
-describe('refused as no recording, 400:', () => {
+describe('a file that is no recording, refused with 400:', () => {
   it.each(badSounds(folder, url))('%s', async (_name, bad) => {
     await expectRefused(bad(), 400, /audio|file|video/i);
     expect(hits).toBe(0);
   });
 });
 
-describe('refused for what its sender says it is, 400:', () => {
+describe('a recording with a wrong declared type, refused with 400:', () => {
   it.each<[string, Partial<Bad>]>([
     ['a picture by its type', { name: 'a.png', type: 'image/png' }],
     ['a text by its name', { name: 'a.txt' }],
@@ -70,7 +70,7 @@ describe('refused for what its sender says it is, 400:', () => {
   });
 });
 
-describe('refused for its form, 400:', () => {
+describe('a malformed request, refused with 400:', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     ['a format of the answer that there is not', { response_format: 'srt' }, /Invalid request/],
     ['the verbose form', { response_format: 'verbose_json' }, /Invalid request/],
@@ -96,8 +96,8 @@ describe('refused for its form, 400:', () => {
   });
 });
 
-describe('refused for its size or length:', () => {
-  it('more than 25 MB is 413', async () => {
+describe('a recording above the limits of size or length:', () => {
+  it('more than 25 MB gives 413', async () => {
     const before = await world.spent();
     const { status, body } = await send({ bytes: Buffer.alloc(25 * 1024 * 1024 + 1), name: 'a.wav' });
     expect([status, body]).toEqual([
@@ -107,11 +107,11 @@ describe('refused for its size or length:', () => {
     expect(await world.spent()).toEqual(before);
   });
 
-  it('six hours of silence at 8 kbps are 422, soon, and the event loop goes on', async () => {
+  it('six hours of silence at 8 kbps give 422 soon, without blocking the event loop', async () => {
     const bytes = sixHours(folder);
     expect(bytes.length).toBeLessThan(25 * 1024 * 1024);
     let shortestMs = Number.POSITIVE_INFINITY;
-    // The sender is of the same process: what it takes on a busy machine is not what is meant.
+    // The sender runs in this process, and its own time on a busy machine must not count.
     for (let attempt = 0; attempt < 3 && shortestMs >= MAX_TURN_MS; attempt += 1) {
       const stall = measureStall();
       await expectRefused({ bytes }, 422, /longer than 7200 seconds/);
@@ -122,7 +122,7 @@ describe('refused for its size or length:', () => {
   });
 });
 
-it('a length that is told wrongly changes no bill', async () => {
+it('bills the decoded length, whatever length the file declares', async () => {
   for (const name of ['wav', 'flac', 'm4a', 'webm opus', 'vorbis', 'mp3']) {
     const original = whole(folder, name);
     for (const { field, file } of spoofs(encoding(name), original, 'shorter')) {
@@ -134,6 +134,6 @@ it('a length that is told wrongly changes no bill', async () => {
   }
 });
 
-it('leaves nothing behind', async () => {
+it('leaves no file behind', async () => {
   await expect.poll(() => readdirSync(world.api.opened.folders.root)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The OpenAI SDK as it is published, with nothing changed but the address: transcripts and speech. */
+/** The published OpenAI SDK with only its address changed: transcripts and speech. */
 import { createReadStream, readFileSync } from 'node:fs';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const WHISPER = 'openai/whisper-large-v3';
 const TEXT = 'Ask not what your country can do for you.';
 
 describe('the OpenAI SDK', () => {
-  it('gets a transcript, from a stream of a file and with all the fields that it knows', async () => {
+  it('gets a transcript, from a file stream with all fields that the SDK knows', async () => {
     const transcript = await client.audio.transcriptions.create({
       ...{ file: createReadStream(JFK), model: WHISPER, response_format: 'json' as const },
       ...{ language: 'en', prompt: 'A speech.', temperature: 0.2 },
@@ -36,7 +36,7 @@ describe('the OpenAI SDK', () => {
     expect(text).toBe(TEXT);
   });
 
-  it('gets speech, whole', async () => {
+  it('gets complete speech', async () => {
     const speech = await client.audio.speech.create({
       ...{
         model: 'tts-kokoro',
@@ -50,7 +50,7 @@ describe('the OpenAI SDK', () => {
     expect(Buffer.from(await speech.arrayBuffer()).toString()).toBe('spoken words');
   });
 
-  it('gets speech as it is spoken', async () => {
+  it('gets streamed speech', async () => {
     const asked = { model: 'tts-kokoro', voice: 'af_sky', input: 'Mind the gap.', streaming: true };
     const speech = await client.audio.speech.create(asked);
     const pieces: Uint8Array[] = [];
@@ -59,20 +59,20 @@ describe('the OpenAI SDK', () => {
   });
 });
 
-describe('the OpenAI SDK throws', () => {
+describe('the errors of the OpenAI SDK', () => {
   const say = (more: object = {}) =>
     client.audio.speech.create({ model: 'tts-kokoro', voice: 'af_sky', input: 'Hi', ...more });
   const hear = async (bytes: Buffer, more: object = {}) =>
     await client.audio.transcriptions.create({ file: await toFile(bytes, 'a.mp3'), model: WHISPER, ...more });
 
-  it('BadRequestError for a wrong value, and for what is no recording', async () => {
+  it('BadRequestError for an invalid value and for an invalid recording', async () => {
     await expect(say({ speed: 9 })).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     await expect(hear(Buffer.from('words'))).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     const verbose = hear(readFileSync(JFK), { response_format: 'verbose_json' });
     await expect(verbose).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  it('NotFoundError for a model that nobody has', async () => {
+  it('NotFoundError for an unknown model', async () => {
     await expect(say({ model: 'tts-none' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     await expect(hear(readFileSync(JFK), { model: 'whisper-none' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });

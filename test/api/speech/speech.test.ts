@@ -1,4 +1,4 @@
-/** Words in, raw audio out: whole or as it is spoken, paid by the character when it begins. */
+/** POST /audio/speech: complete or streamed audio, charged by the character at its first byte or end. */
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ async function refusalOf(body: object) {
 }
 
 describe('speech', () => {
-  it('comes whole, with its length, its type and who spoke, by the default model and its default voice', async () => {
+  it('comes complete with its length, type and model, by the default model and voice', async () => {
     const before = await world.spent();
     const response = await speak({ input: 'Mind the gap.' });
     expect(Buffer.from(await response.arrayBuffer()).toString()).toBe('spoken words');
@@ -51,11 +51,11 @@ describe('speech', () => {
         ...{ voice: 'af_sky', format: 'mp3', speed: 1 },
       },
     ]);
-    // 13 characters at 3.5 USD a million.
+    // 13 characters at 3.5 USD per million.
     expect((await world.spent()).slice(before.length)).toEqual(['tts-kokoro-tts-mchar 45500']);
   });
 
-  it('comes in chunks, the first before the last is spoken, and is the same', async () => {
+  it('streams its first chunk before the last is made, with the same bytes', async () => {
     let speakOn = () => {};
     world.script.beforeLast = new Promise((resolve) => {
       speakOn = resolve;
@@ -88,7 +88,7 @@ describe('speech', () => {
     expect(orders().map(({ format }) => format)).toEqual([response_format, response_format]);
   });
 
-  it('is ordered with all that was asked for', async () => {
+  it('passes every field of the request to the provider', async () => {
     const fields = { speed: 1.5, language: 'en', temperature: 0.5, top_p: 0.9, prompt: 'warmly' };
     await (await speak({ input: 'Hi', model: 'tts-elevenlabs-turbo-v2-5', voice: 'abc123', ...fields })).text();
     expect(orders()[0]).toMatchObject({
@@ -97,28 +97,28 @@ describe('speech', () => {
     });
   });
 
-  it('is billed by code points, and 4096 of them are taken', async () => {
+  it('is billed by code points, up to 4,096 of them', async () => {
     const before = await world.spent();
     expect((await speak({ input: `a${'😀'.repeat(4_095)}` })).status).toBe(200);
-    // 4096 characters at 3.5 USD a million.
+    // 4,096 characters at 3.5 USD per million.
     await expect.poll(() => world.spent()).toEqual([...before, 'tts-kokoro-tts-mchar 14336000']);
   });
 
-  it('by a model that is to go says so, and what to ask instead', async () => {
+  it('by a deprecated model names its replacement', async () => {
     const response = await speak({ input: 'Hi', model: 'tts-listed' });
     await response.arrayBuffer();
     const names = ['x-service-deprecated', 'x-service-deprecated-replacement'];
     expect(names.map((name) => response.headers.get(name))).toEqual(['true', 'tts-kokoro']);
   });
 
-  it('is the price, where only that was asked for', async () => {
+  it('returns the price in a dry run', async () => {
     const response = await speak({ input: 'Mind the gap.' }, { headers: { 'x-service-dry-run': 'true' } });
     expect(await response.json()).toEqual({ object: 'dry_run', cost: { usd: 0.0000455, diem: 0.0000455 } });
     expect(world.asked).toEqual([]);
   });
 });
 
-describe('refused before any charge:', () => {
+describe('a request that is refused before any charge:', () => {
   it.each<[string, object, number, string]>([
     ['no input', {}, 400, 'Invalid request parameters'],
     ['an empty input', { input: '' }, 400, 'Invalid request parameters'],
@@ -150,13 +150,13 @@ describe('refused before any charge:', () => {
     expect(refused.error).toContain(words);
   });
 
-  it('what the provider knows beforehand that it cannot do', async () => {
+  it('a request that the provider cannot fulfil', async () => {
     world.script.refusal = new FareboxError({ code: 'unsupported_feature', message: 'Not in this language' });
     const { status, error } = await refusalOf({ input: 'Hi' });
     expect([status, error]).toEqual([400, 'Not in this language']);
   });
 
-  it('a voice that the model has not, with those that it has', async () => {
+  it('a voice that the model lacks, with the list of its voices', async () => {
     const refused = await refusalOf({ input: 'Hi', model: 'tts-listed', voice: 'Cem' });
     expect([refused.status, refused.details?.supported_voices]).toEqual([400, ['Ann', 'Bob']]);
     const taken = await speak({ input: 'Hi', model: 'tts-listed', voice: 'Ann' });
@@ -174,7 +174,7 @@ describe('refused before any charge:', () => {
   });
 });
 
-describe('nothing is charged when the service', () => {
+describe('no charge when the service', () => {
   it.each<[UpstreamFailureReason, number]>([
     ['failed', 502],
     ['garbage', 502],
@@ -194,7 +194,7 @@ describe('nothing is charged when the service', () => {
     expect([await world.spent(), await world.held()]).toEqual([before, 0]);
   });
 
-  it.each([false, true])('says nothing at all, or breaks before the first sound (streaming: %s)', async (streaming) => {
+  it.each([false, true])('sends no sound or breaks before the first (streaming: %s)', async (streaming) => {
     const before = await world.spent();
     world.script.chunks = [];
     expect((await speak({ input: 'Hi', streaming })).status).toBe(502);
@@ -203,7 +203,7 @@ describe('nothing is charged when the service', () => {
     expect([await world.spent(), await world.held()]).toEqual([before, 0]);
   });
 
-  it('breaks within speech that is sent whole', async () => {
+  it('breaks within speech that is sent complete', async () => {
     const before = await world.spent();
     world.script.breaksWith = failure('lost');
     expect((await speak({ input: 'Hi' })).status).toBe(502);
@@ -211,7 +211,7 @@ describe('nothing is charged when the service', () => {
   });
 });
 
-it('a stream that breaks after its first sound is seen to be cut, and costs nothing', async () => {
+it('a stream that breaks after its first sound is visibly cut and costs nothing', async () => {
   const before = await world.spent();
   world.script.breaksWith = failure('lost');
   const response = await speak({ input: 'Hi', streaming: true });
@@ -221,7 +221,7 @@ it('a stream that breaks after its first sound is seen to be cut, and costs noth
   expect(await world.spent()).toEqual(before);
 });
 
-it('a stream that came to its end is paid by then, and not before', async () => {
+it('a stream is charged at its end and not before', async () => {
   const before = await world.spent();
   world.script.pauseMs = 200;
   const response = await speak({ input: 'Mind the gap.', streaming: true });
@@ -233,7 +233,7 @@ it('a stream that came to its end is paid by then, and not before', async () => 
 });
 
 describe('a client that goes away', () => {
-  /** Leaves before the answer, or with its first byte. */
+  /** Disconnects before the answer or at its first byte. */
   function leave(when: 'before' | 'after', streaming: boolean): Promise<void> {
     return new Promise((resolve) => {
       const calling = request(
@@ -270,7 +270,7 @@ describe('a client that goes away', () => {
     expect(await world.spent()).toEqual(before);
   });
 
-  it('within speech that is sent whole has been served, and pays', async () => {
+  it('within speech that is sent complete pays', async () => {
     const before = await world.spent();
     world.script.chunks = Array.from({ length: 50 }, () => Buffer.alloc(1_000_000, 1));
     await leave('after', false);
@@ -278,7 +278,7 @@ describe('a client that goes away', () => {
     await expect.poll(() => world.held()).toBe(0);
   });
 
-  it('after the first byte of a stream has been served, and pays', async () => {
+  it('after the first byte of a stream pays', async () => {
     const before = await world.spent();
     world.script.chunks = Array.from({ length: 50 }, () => Buffer.alloc(1_000, 1));
     world.script.pauseMs = 100;
@@ -289,7 +289,7 @@ describe('a client that goes away', () => {
   });
 });
 
-it('leaves no file behind, however a call ended', async () => {
+it('leaves no file behind after any call', async () => {
   await (await speak({ input: 'Hi' })).arrayBuffer();
   await (await speak({ input: 'Hi', streaming: true })).arrayBuffer();
   world.script.failure = failure('failed');
@@ -298,7 +298,7 @@ it('leaves no file behind, however a call ended', async () => {
   await expect.poll(() => readdirSync(root)).toEqual([]);
 });
 
-it('an account may speak so often a minute, as the kind of model says', async () => {
+it('the limit per minute is that of the model type', async () => {
   const { key } = await world.newAccount();
   const { dependencies } = world.api.opened;
   const usual = dependencies.limits.calls.overrideOf;

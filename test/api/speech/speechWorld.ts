@@ -1,4 +1,4 @@
-/** An API whose models of speech are served by providers of the test's own making. */
+/** An API whose speech models have providers that the test scripts. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -18,9 +18,9 @@ import { startApi, type TestApi } from '../startApi.ts';
 interface Script {
   transcript: Transcript;
   chunks: Buffer[];
-  /** Before each chunk. */
+  /** Pause before each chunk. */
   pauseMs: number;
-  /** Before the last chunk. */
+  /** Awaited before the last chunk. */
   beforeLast: Promise<void> | undefined;
   /** Thrown instead of an answer. */
   failure: unknown;
@@ -36,11 +36,11 @@ export interface SpeechWorld {
   key: string;
   accountId: string;
   script: Script;
-  /** What the provider was asked, and in which context. */
+  /** Orders to the provider with their contexts. */
   asked: { order: TranscriptionOrder | SpeechOrder | VoiceSample; context: MediaCallContext }[];
-  /** `sku amount_nano`, the oldest first. */
+  /** Returns `sku amount_nano` of each charge, oldest first. */
   spent(accountId?: string): Promise<string[]>;
-  /** Holds that are still open. */
+  /** Returns the number of open holds. */
   held(): Promise<number>;
   newAccount(usd?: bigint): Promise<{ key: string; accountId: string }>;
   reset(): void;
@@ -58,7 +58,7 @@ const QUIET: Script = {
   voice: 'service-voice-1',
 };
 
-/** Has a list of voices, one format, clones from one second on, and is to go one day. */
+/** Has a list of voices and one format, clones from one second on, and will be removed. */
 const LISTED: TtsModel = {
   ...{ id: 'tts-listed', kind: 'tts', type: 'tts', provider: 'fal', upstreamModel: 'listed', name: 'Listed' },
   ...{ privacy: 'private', description: '', modelSource: '', created: 1 },

@@ -1,4 +1,4 @@
-/** A recording in, its words out: every container, what is billed, and what of a call is nobody's charge. */
+/** POST /audio/transcriptions: every container, the billed length, and the calls without a charge. */
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,8 +8,6 @@ import { UpstreamFailure, type UpstreamFailureReason } from '../../../domain/ups
 import type { TranscriptionOrder } from '../../../providers/shared/mediaProvider.ts';
 import { ENCODINGS, encode, ffmpeg, JFK, measure, testFolder } from '../../engines/media/recordings.ts';
 import { type SpeechWorld, startSpeechWorld } from './speechWorld.ts';
-
-// Each is a matter of a second; a machine that is busy with other tests is no failure.
 
 const SKU = 'nvidia/parakeet-tdt-0.6b-v3-asr-second';
 const folder = testFolder();
@@ -47,10 +45,10 @@ async function send({ path = JFK, bytes, name = basename(path), type, fields = [
 }
 
 const orders = () => world.asked.map(({ order }) => order as TranscriptionOrder);
-/** 0.0001 USD a second is 100 nano-dollars a millisecond. */
+/** 0.0001 USD per second is 100 nano USD per millisecond. */
 const priced = (duration: number) => `${SKU} ${Math.round(duration * 1_000) * 100}`;
 
-describe('a recording is transcribed and paid by its decoded length', () => {
+describe('a recording, transcribed and charged by its decoded length', () => {
   it.each(ENCODINGS.map((each) => [each.name, each] as const))('as %s', async (_name, encoding) => {
     const path = encode(encoding, { folder, seconds: 3 });
     const before = await world.spent();
@@ -70,7 +68,7 @@ describe('a recording is transcribed and paid by its decoded length', () => {
     ['fragments.mp4', 'libx264', 'aac', '-movflags', '+frag_keyframe+empty_moov'],
     ['film.webm', 'libvpx', 'libopus'],
     ['vp9.webm', 'libvpx-vp9', 'libvorbis'],
-  ])('of a video only the sound is passed on: %s', async (name, pictures, sound, ...more) => {
+  ])('passes on only the sound of a video: %s', async (name, pictures, sound, ...more) => {
     const path = join(folder, name);
     const codecs = ['-c:v', pictures, '-c:a', sound, ...more];
     ffmpeg(['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=2', '-i', JFK, '-t', '2', ...codecs, path]);
@@ -83,21 +81,21 @@ describe('a recording is transcribed and paid by its decoded length', () => {
     ]);
   });
 
-  it('what the file or its sender says of it changes nothing', async () => {
+  it('is measured whatever its name and type say', async () => {
     const { body: truth } = await send({});
     const { status, body } = await send({ name: 'song.wav', type: 'audio/mpeg' });
     expect([status, body]).toEqual([200, truth]);
     expect(orders().map(({ recording }) => recording.contentType)).toEqual(['audio/flac', 'audio/flac']);
   });
 
-  it('and it is gone when the answer is given', async () => {
+  it('is removed with the answer', async () => {
     await send({});
     const [{ context } = { context: { workFolder: '' } }] = world.asked;
     expect(context.workFolder).not.toBe('');
     expect(() => readFileSync(join(context.workFolder, 'recording'))).toThrow('ENOENT');
   });
 
-  /** A copy of what the provider is handed. */
+  /** Resolves with a copy of the file that the provider gets. */
   function keepSource(): Promise<string> {
     return new Promise((resolve) => {
       const { mediaProviders } = world.api.opened.dependencies.providers;
@@ -116,7 +114,7 @@ describe('a recording is transcribed and paid by its decoded length', () => {
 });
 
 describe('the answer', () => {
-  it('has the times that the model tells, where they were asked for', async () => {
+  it('has the timestamps of the model on request', async () => {
     world.script.transcript = {
       text: 'Hi',
       words: [{ word: 'Hi', start: 0, end: 0.5 }],
@@ -130,7 +128,7 @@ describe('the answer', () => {
     expect(orders().map(({ timestamps }) => timestamps)).toEqual([true, false]);
   });
 
-  it('is plain text where that was asked for, and charged the same', async () => {
+  it('is plain text on request, at the same price', async () => {
     const before = await world.spent();
     const { status, headers, text } = await send({ fields: [['response_format', 'text']] });
     expect([status, headers.get('content-type'), text]).toEqual([
@@ -139,7 +137,7 @@ describe('the answer', () => {
     expect((await world.spent()).slice(before.length)).toEqual([priced(11)]);
   });
 
-  it('says who gave it', async () => {
+  it('names its model and provider', async () => {
     const { headers } = await send({ fields: [['model', 'elevenlabs/scribe-v2']] });
     const names = ['x-service-model-id', 'x-service-model-name', 'x-service-model-router'];
     expect(names.map((name) => headers.get(name))).toEqual([
@@ -148,7 +146,7 @@ describe('the answer', () => {
     expect(headers.get('x-ratelimit-limit-requests')).toBe('100000');
   });
 
-  it('takes no notice of fields that it does not know, however often they come', async () => {
+  it('ignores unknown fields, also repeated ones', async () => {
     const fields: [string, string][] = [
       ...[['temperature', '0'] as [string, string], ['prompt', 'x'] as [string, string]],
       ['timestamp_granularities[]', 'word'],
@@ -159,7 +157,7 @@ describe('the answer', () => {
     expect(orders()[0]?.language).toBe('en');
   });
 
-  it('is the price, where only that was asked for', async () => {
+  it('is the price in a dry run', async () => {
     const before = await world.spent();
     const { body } = await send({ headers: { 'x-service-dry-run': 'true' } });
     expect(body).toEqual({ object: 'dry_run', cost: { usd: 0.0011, diem: 0.0011 } });
@@ -167,7 +165,7 @@ describe('the answer', () => {
   });
 });
 
-describe('nothing is charged', () => {
+describe('calls without a charge', () => {
   it.each<[UpstreamFailureReason, number]>([
     ['failed', 502],
     ['garbage', 502],
@@ -188,7 +186,7 @@ describe('nothing is charged', () => {
     expect([await world.spent(), await world.held()]).toEqual([before, 0]);
   });
 
-  it('when the client goes away before the answer, and the service is not waited for', async () => {
+  it('when the client disconnects before the answer, which aborts the service call', async () => {
     const before = await world.spent();
     world.script.pauseMs = 30_000;
     const form = new FormData();
@@ -205,7 +203,7 @@ describe('nothing is charged', () => {
     expect(await world.spent()).toEqual(before);
   });
 
-  it('when the provider knows beforehand that it cannot', async () => {
+  it('when the provider cannot fulfil the request', async () => {
     const before = await world.spent();
     world.script.refusal = new FareboxError({ code: 'media_too_long', message: 'At most a minute' });
     const { status, body } = await send({});
@@ -213,14 +211,14 @@ describe('nothing is charged', () => {
     expect([await world.spent(), world.asked]).toEqual([before, []]);
   });
 
-  it('when the credit does not cover it, and the service is not asked', async () => {
+  it('when the credit does not cover it, without a request to the service', async () => {
     const { key } = await world.newAccount(1_000n);
     expect((await send({ key })).status).toBe(402);
     expect(world.asked).toEqual([]);
   });
 });
 
-describe('an account that has recordings read and pays for none', () => {
+describe('an account with unpaid readings of recordings', () => {
   beforeAll(() => {
     world.api.opened.dependencies.limits.calls.overrideOf = () => ({});
   });
@@ -233,7 +231,7 @@ describe('an account that has recordings read and pays for none', () => {
     return key;
   }
 
-  it('is refused when 30 of them could not be read', async () => {
+  it('is refused after 30 unreadable recordings', async () => {
     const key = await accountWith(29);
     const bytes = Buffer.from('no recording');
     expect((await send({ bytes, name: 'a.wav', key })).status).toBe(400);
@@ -241,7 +239,7 @@ describe('an account that has recordings read and pays for none', () => {
     spent(status, text);
   });
 
-  it('is refused when it asked for 30 prices', async () => {
+  it('is refused after 30 dry runs', async () => {
     const key = await accountWith(29);
     const headers = { 'x-service-dry-run': 'true' };
     expect((await send({ key, headers })).status).toBe(200);
@@ -249,7 +247,7 @@ describe('an account that has recordings read and pays for none', () => {
     spent(status, text);
   });
 
-  it('may have read as many as it pays for', async () => {
+  it('may have any number of paid recordings read', async () => {
     const key = await accountWith(29);
     expect((await send({ key })).status).toBe(200);
     expect((await send({ key })).status).toBe(200);

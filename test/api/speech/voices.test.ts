@@ -1,4 +1,4 @@
-/** Cloned voices: a handle for one account, one model and some days, and nothing kept of the sample. */
+/** Cloned voices: a handle for one account, model and number of days, without a copy of the sample. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -59,7 +59,7 @@ async function speakAs(voice: string, { model = 'tts-chatterbox-hd', key = world
 }
 
 describe('a cloned voice', () => {
-  it('is a handle, has a price, and speaks by the name that the service gave it', async () => {
+  it('is a handle with a price, and speaks by the name that the service gave it', async () => {
     const before = await world.spent();
     const { status, body } = await clone();
     expect([status, body]).toEqual([
@@ -74,7 +74,7 @@ describe('a cloned voice', () => {
     expect(orders()[1]).toMatchObject({ voice: 'service-voice-1' });
   });
 
-  it('is none to another account, nor to another model, nor when its time is over', async () => {
+  it('is unknown to another account, to another model and after its expiry', async () => {
     const { body } = await clone();
     const id = body.id ?? '';
     const { key } = await world.newAccount();
@@ -97,7 +97,7 @@ describe('a cloned voice', () => {
     expect(await purgeVoices(sql, 500)).toBe(0);
   });
 
-  it('is refused to an account that has as many as it may', async () => {
+  it('is refused to an account with the maximum number of voices', async () => {
     const { key, accountId } = await world.newAccount();
     await world.api.opened.dependencies.core.sql.query(
       `insert into cloned_voices (id, account_id, model_id, service_voice, expires_at)
@@ -110,7 +110,7 @@ describe('a cloned voice', () => {
   });
 });
 
-describe('the bound of a day', () => {
+describe('the daily limit', () => {
   it('lets ten samples of an account reach the service, also after a restart, and begins anew each UTC day', async () => {
     const { key, accountId } = await world.newAccount();
     for (let sent = 0; sent < MAX_VOICES_PER_DAY; sent += 1) {
@@ -124,7 +124,7 @@ describe('the bound of a day', () => {
     expect(refused.retryAfter).toBeGreaterThan(0);
     expect(refused.retryAfter).toBeLessThanOrEqual(86_400);
     expect(world.asked).toHaveLength(asked);
-    // The one that failed, and the one that was refused, are not paid.
+    // The failed call and the refused one are not charged.
     expect(await world.spent(accountId)).toHaveLength(MAX_VOICES_PER_DAY - 1);
     expect(await world.held()).toBe(0);
     const {
@@ -138,7 +138,7 @@ describe('the bound of a day', () => {
     expect(rows).toEqual([{ cloned: 1 }]);
   });
 
-  it('holds of twenty that come at once', async () => {
+  it('holds for twenty calls at once', async () => {
     const { sql } = world.api.opened.dependencies.core;
     const { accountId } = await world.newAccount();
     const claims = await Promise.all(Array.from({ length: 20 }, () => claimCloning(sql, accountId)));
@@ -146,8 +146,8 @@ describe('the bound of a day', () => {
   });
 });
 
-describe('no voice is cloned', () => {
-  it('in a dry run, which tells the price', async () => {
+describe('calls without a cloned voice', () => {
+  it('in a dry run, which returns the price', async () => {
     const before = await world.spent();
     const { status, body } = await clone({ headers: { 'x-service-dry-run': 'true' } });
     expect([status, body]).toEqual([200, { object: 'dry_run', cost: { usd: 0.05, diem: 0.05 } }]);

@@ -1,4 +1,4 @@
-/** Embeddings whose client leaves before they come: the service makes them all the same, so they are read and billed. */
+/** Embeddings whose client leaves before the reply: the service makes them, so the reply is read and billed. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -35,7 +35,7 @@ async function entries(): Promise<{ nano: string; prompt: number; notes: string 
   return rows;
 }
 
-/** A client that leaves when the service has been asked. */
+/** Requests embeddings and disconnects once the service received the request. */
 async function leaveEmbeddings(script: ChatScript, afterwards: () => void = () => undefined): Promise<void> {
   const { length } = world.stub.received;
   world.stub.next.push(script);
@@ -59,7 +59,7 @@ async function leaveEmbeddings(script: ChatScript, afterwards: () => void = () =
   await until('the call is over', () => world.api.inFlight.count === 0);
 }
 
-it('are billed by the count of the service', async () => {
+it('bills embeddings by the token count of the service', async () => {
   const before = await entries();
   await leaveEmbeddings({ delayMs: 500 });
   const [entry] = (await entries()).slice(before.length);
@@ -68,13 +68,13 @@ it('are billed by the count of the service', async () => {
   expect(entry?.prompt).toBeGreaterThan(0);
 });
 
-it('cost nothing where the service fails', async () => {
+it('charges nothing when the service fails', async () => {
   const before = await entries();
   await leaveEmbeddings({ delayMs: 200, status: 500, body: { error: { message: 'no' } } });
   expect(await entries()).toEqual(before);
 });
 
-it('are billed by the count made here where the process ends before they come', async () => {
+it('bills embeddings by the local token count when the process ends before the reply', async () => {
   const before = await entries();
   await leaveEmbeddings({ hang: 'head' }, () => world.api.inFlight.end());
   const [entry] = (await entries()).slice(before.length);

@@ -1,4 +1,4 @@
-/** The rate at which a model writes is measured by its last answers. */
+/** The token rate of a model is measured by its last answers. */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TakeText } from '../../../api/http/answer.ts';
@@ -10,11 +10,10 @@ import type { ChatEvent, ChatRequest, TokenUsage } from '../../../domain/text/ch
 import { chatRequest } from '../../providers/chatRequest.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
-/** An answer of `rate` tokens in a second. */
 const answer = (rate: number) => ({ completionTokens: rate, elapsedMs: 1_000 });
 
 describe('the measured rate', () => {
-  it('is told once there are twenty answers', () => {
+  it('is known after twenty answers', () => {
     const speeds = createAnswerSpeeds();
     for (let count = 0; count < 19; count += 1) speeds.note('model', answer(150));
     expect(speeds.tokensPerSecondOf('model')).toBeUndefined();
@@ -22,26 +21,26 @@ describe('the measured rate', () => {
     expect([speeds.tokensPerSecondOf('model'), speeds.tokensPerSecondOf('other')]).toEqual([150, undefined]);
   });
 
-  it('is that of the fifth part of the answers that was written fastest', () => {
+  it('is the 80th percentile of the rates', () => {
     const speeds = createAnswerSpeeds();
     for (let rate = 101; rate <= 200; rate += 1) speeds.note('model', answer(rate));
     expect(speeds.tokensPerSecondOf('model')).toBe(180);
   });
 
-  it('is of the last hundred answers', () => {
+  it('covers the last hundred answers', () => {
     const speeds = createAnswerSpeeds();
     for (let count = 0; count < 1_000; count += 1) speeds.note('model', answer(900));
     for (let count = 0; count < 100; count += 1) speeds.note('model', answer(150));
     expect(speeds.tokensPerSecondOf('model')).toBe(150);
   });
 
-  it('leaves out answers that are too short to tell', () => {
+  it('ignores answers that are too short', () => {
     const speeds = createAnswerSpeeds();
     for (let count = 0; count < 100; count += 1) speeds.note('model', answer(99));
     expect(speeds.tokensPerSecondOf('model')).toBeUndefined();
   });
 
-  it('is whole and at least 1', () => {
+  it('is an integer of at least 1', () => {
     const speeds = createAnswerSpeeds();
     const slow = { completionTokens: 100, elapsedMs: 1e6 };
     for (let count = 0; count < 20; count += 1) speeds.note('model', slow);
@@ -89,7 +88,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a stream that is left while its model reasons unseen', () => {
+describe('a stream that is abandoned during hidden reasoning', () => {
   let world: TextWorld;
   beforeAll(async () => {
     world = await startTextWorld((config) => {
@@ -104,7 +103,7 @@ describe('a stream that is left while its model reasons unseen', () => {
   });
   afterAll(() => world.close());
 
-  /** Twenty answers of 100,000 tokens, of which half are streams. */
+  /** Makes twenty answers of 100,000 tokens, half of them streamed. */
   async function measure(model: string) {
     const usage = { prompt_tokens: 10, completion_tokens: 100_000, total_tokens: 100_010 };
     for (let count = 0; count < 20; count += 1) {
@@ -130,12 +129,12 @@ describe('a stream that is left while its model reasons unseen', () => {
     return rows[0].tokens;
   }
 
-  it('is billed by the rate of the last answers', async () => {
+  it('is billed by the measured rate', async () => {
     await measure('quick');
     expect(await leave('quick')).toBe(100);
   });
 
-  it('is billed by the rate of its entry where that has one', async () => {
+  it('is billed by the configured rate of its model', async () => {
     await measure('told');
     expect(await leave('told')).toBeLessThan(100);
   });

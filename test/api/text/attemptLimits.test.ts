@@ -1,4 +1,4 @@
-/** Each model that is tried is held against its own limits, context and price, and the one that answered is named. */
+/** Each attempted model is checked against its own limits, context and price, and the answering model is named. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -43,7 +43,7 @@ const FAILS = { status: 500, body: { error: { message: 'no' } } };
 
 beforeEach(async () => {
   world.stub.next = [];
-  // What a failure did to the health of the address is no matter of the next test.
+  // Wait until the failure of an earlier test no longer affects the upstream address.
   await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
   world.stub.next = [FAILS];
   world.second.received = [];
@@ -70,7 +70,7 @@ async function answeredBy(response: Response): Promise<[number, string | null]> 
 }
 
 describe('a fallback', () => {
-  it.each(['RPM', 'TPM'] as const)('whose %s are used up is passed over', async (type) => {
+  it.each(['RPM', 'TPM'] as const)('whose %s limit is used up is skipped', async (type) => {
     const { key, accountId } = await newPayer(PLENTY);
     await limiter().correct(accountId, perMinute(type, 'gpt-second'), { count: 10_000_000 });
     const response = await world.chat(fallbacks('gpt-second', 'gpt-third'), { key });
@@ -78,7 +78,7 @@ describe('a fallback', () => {
     expect(world.second.received).toHaveLength(1);
   });
 
-  it('whose budget of failures is used up is passed over, and the client told why the first failed', async () => {
+  it('whose failure budget is used up is skipped, and the error is that of the first model', async () => {
     const { key, accountId, keyId } = await newPayer(PLENTY);
     const spent = { type: 'FAILED_REQUESTS', subject: `${keyId}:gpt-second`, limit: 50, cost: 0 } as const;
     const limits = world.api.opened.dependencies.limits.calls;
@@ -98,7 +98,7 @@ describe('a fallback', () => {
     await world.settled();
   });
 
-  it('counts the request and the tokens as its own', async () => {
+  it('has the request and the tokens counted for itself', async () => {
     const { key, accountId } = await newPayer(PLENTY);
     world.second.next = [{ usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 } }];
     const response = await world.chat(fallbacks('gpt-second'), { key });
@@ -109,7 +109,7 @@ describe('a fallback', () => {
     expect([await total('RPM', 'gpt-stub'), await total('TPM', 'gpt-stub')]).toEqual([1, 0]);
   });
 
-  it('that the balance does not cover is passed over, and nothing stays held for it', async () => {
+  it('that the balance does not cover is skipped without a remaining hold', async () => {
     const { key, accountId } = await newPayer(10n ** 9n);
     const asked = fallbacks('gpt-dear', 'gpt-third');
     const response = await world.chat(asked, { key });
@@ -122,7 +122,7 @@ describe('a fallback', () => {
     expect(rows).toEqual([{ sku: 'gpt-third-llm-mtoken' }]);
   });
 
-  it('that answers at most shorter than what is asked for is passed over', async () => {
+  it('with a shorter maximum answer than requested is skipped', async () => {
     const response = await world.chat({
       max_completion_tokens: 50,
       ...fallbacks('gpt-short', 'gpt-second'),
@@ -130,7 +130,7 @@ describe('a fallback', () => {
     expect(await answeredBy(response)).toEqual([200, 'gpt-second']);
   });
 
-  it('whose context is too small is passed over; one with room answers for a first model without', async () => {
+  it('whose context is too small is skipped, and one with a larger context replaces a small first model', async () => {
     const messages = [{ role: 'user', content: 'A word or two. '.repeat(100) }];
     const first = await world.chat({ messages, ...fallbacks('gpt-small', 'gpt-second') });
     expect(await answeredBy(first)).toEqual([200, 'gpt-second']);
@@ -140,13 +140,13 @@ describe('a fallback', () => {
     expect(world.second.received).toHaveLength(1);
   });
 
-  it('is asked when an upstream finds the prompt too long for its model', async () => {
+  it('is tried when an upstream finds the prompt too long for its model', async () => {
     world.stub.next = [{ status: 400, body: { error: { message: 'no', code: 'context_length_exceeded' } } }];
     expect(await answeredBy(await world.chat(fallbacks('gpt-second')))).toEqual([200, 'gpt-second']);
   });
 });
 
-it('the model of a character is held against its own limits', async () => {
+it('the model of a character is checked against its own limits', async () => {
   const { key, accountId } = await newPayer(PLENTY);
   await limiter().correct(accountId, perMinute('RPM', 'gpt-second'), { count: 10_000 });
   const asked = { service_parameters: { character_slug: 'speaker' } };
@@ -159,7 +159,7 @@ it('the model of a character is held against its own limits', async () => {
   await world.settled();
 });
 
-describe('a prompt that is longer than the context', () => {
+describe('a prompt beyond the context', () => {
   const EXCEEDED = {
     error: {
       message: expect.any(String),
@@ -169,7 +169,7 @@ describe('a prompt that is longer than the context', () => {
     },
   };
 
-  it('is refused in the documented shape before anything is called', async () => {
+  it('is refused in the documented shape before any upstream call', async () => {
     const messages = [{ role: 'user', content: 'A word or two. '.repeat(100) }];
     const response = await world.chat({ model: 'gpt-small', messages });
     expect([response.status, await response.json()]).toEqual([400, EXCEEDED]);
@@ -177,7 +177,7 @@ describe('a prompt that is longer than the context', () => {
     await world.settled();
   });
 
-  it('is refused in the same shape when only the upstream finds out, without its words', async () => {
+  it("is refused in the same shape when the upstream refuses it, without the upstream's words", async () => {
     const code = 'context_length_exceeded';
     for (const stream of [false, true]) {
       world.stub.next = [{ status: 400, body: { error: { message: 'words of the upstream', code } } }];
@@ -189,8 +189,8 @@ describe('a prompt that is longer than the context', () => {
     await world.settled();
   });
 
-  it('by the estimate alone is counted, and answered when it fits', async () => {
-    // Less than three letters a token are estimated; these are twelve.
+  it('by the estimate alone is counted exactly, and answered when it fits', async () => {
+    // The estimate assumes under three letters per token. These words have twelve.
     const messages = [{ role: 'user', content: 'responsibly '.repeat(80) }];
     const response = await world.chat({ model: 'gpt-small', messages, max_tokens: 5 });
     expect(await answeredBy(response)).toEqual([200, 'gpt-small']);

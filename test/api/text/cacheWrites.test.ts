@@ -1,4 +1,4 @@
-/** What a conversation writes to the cache of its service is held for and billed at the rate of its length. */
+/** Cache writes of a conversation at its service are held and billed at the rate of their duration. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import { withCacheWriteRates } from '../../../domain/text/price.ts';
@@ -60,7 +60,7 @@ async function ask(more: object): Promise<{ id: string; usage: Record<string, un
   return (await response.json()) as { id: string; usage: Record<string, unknown> };
 }
 
-describe('a cache write is billed', () => {
+describe('the bill of a cache write', () => {
   it.each([
     ['for five minutes at 1.25 times the input', marked('5m'), usage(1_000, 0), 1_000n * 3_750n],
     ['for an hour at twice the input', marked('1h'), usage(0, 1_000), 1_000n * 6_000n],
@@ -77,7 +77,7 @@ describe('a cache write is billed', () => {
   });
 });
 
-it('the hold counts the dearest write that a request asks for', async () => {
+it('the hold covers the most expensive requested cache write', async () => {
   const held = async (body: object) => {
     const asked = { model: 'claude', max_tokens: 20, ...body };
     const response = await world.chat(asked, { headers: { 'x-service-dry-run': 'true' } });

@@ -1,4 +1,4 @@
-/** A client that leaves in the middle of a stream pays for what was produced: no more, and no less. */
+/** A client that disconnects mid-stream pays for the produced tokens, no more and no less. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dataUrl, png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
@@ -14,13 +14,13 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 interface Cut {
-  /** As the ledger knows it. */
+  /** Request id in the ledger. */
   id: string;
-  /** Words that the client has. */
+  /** Words that the client received. */
   received: number;
 }
 
-/** Reads so many frames of a stream, and leaves. */
+/** Reads this number of frames of a stream and disconnects. */
 async function cutAfter(frames: number, asked: object = {}): Promise<Cut> {
   const away = new AbortController();
   const response = await world.chat({ stream: true, ...asked }, { signal: away.signal });
@@ -39,9 +39,9 @@ async function cutAfter(frames: number, asked: object = {}): Promise<Cut> {
   return { id: /"id":"(chatcmpl-[0-9a-f]+)"/.exec(text)?.[1] ?? '', received };
 }
 
-it(`cut at each of ${FRAMES} frames, the bill is between what the client has and what the upstream sent`, async () => {
+it(`bills between the received and the sent tokens when it is cut at each of ${FRAMES} frames`, async () => {
   const cuts: Cut[] = [];
-  // One after the other, so that the order of the calls at the upstream is that of ours.
+  // One after the other, so that the upstream calls have the same order.
   for (let frame = 1; frame <= FRAMES; frame += 1) cuts.push(await cutAfter(frame, { model: 'gpt-plain' }));
   await world.settled();
   const { received } = world.stub;
@@ -50,16 +50,16 @@ it(`cut at each of ${FRAMES} frames, the bill is between what the client has and
   for (const [index, cut] of cuts.entries()) {
     const billed = (await world.entryOf(cut.id))?.completionTokens ?? 0;
     const sent = received[index]?.sentTokens ?? 0;
-    // A word of the stub is up to two tokens of our count.
+    // A word of the stub is up to two tokens in the local count.
     if (billed < cut.received || billed > 2 * sent + 2) wrong.push({ ...cut, billed, sent });
   }
   expect(wrong).toEqual([]);
 });
 
-it('whoever sent a picture and leaves before the last word pays for the picture', async () => {
+it('bills a picture in the prompt when the client leaves before the last word', async () => {
   const picture = { type: 'image_url', image_url: { url: dataUrl(png(64, 64)) } };
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, picture] }];
-  // So silent that nobody waits for the usage.
+  // The upstream hangs, so its usage never arrives.
   world.stub.next.push({ tokens: [' a', ' b', ' c'], pauseMs: 50, hang: 3 });
   const { id } = await cutAfter(2, { messages });
   await world.settled();

@@ -1,4 +1,4 @@
-/** What POST /decisions takes and refuses, field by field; nothing is called or charged for what is refused. */
+/** Accepted and refused bodies of POST /decisions, field by field. A refusal makes no call and no charge. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { type DecisionWorld, startDecisionWorld } from './decisionWorld.ts';
 
@@ -6,7 +6,7 @@ let world: DecisionWorld;
 
 beforeAll(async () => {
   world = await startDecisionWorld();
-  // The longest bodies are as many tokens as a minute allows.
+  // The longest bodies have as many tokens as the limit per minute.
   const plenty = { tokensPerMinute: 1_000_000_000, failedPer30s: 1_000_000 };
   world.api.opened.dependencies.limits.calls.overrideOf = () => plenty;
   world.stub.otherwise = { alternatives: { yes: 0.5, A: 0.5, '0': 0.5 } };
@@ -28,7 +28,7 @@ const many = (count: number) => ({
   ),
 });
 
-describe('taken', () => {
+describe('an accepted body', () => {
   test.each<[string, object]>([
     ['a state that is an object', { state: {} }],
     ['a state that is a list', { state: [0] }],
@@ -47,7 +47,7 @@ describe('taken', () => {
   });
 });
 
-describe('refused', () => {
+describe('a refused body', () => {
   afterEach(async () => {
     await world.settled();
   });
@@ -105,13 +105,13 @@ describe('refused', () => {
     expect([world.stub.received.length, await world.entries()]).toEqual([calls, entries]);
   });
 
-  it('without a credential, in the documented way', async () => {
+  it('without a credential gets 402', async () => {
     const response = await world.decide({}, { key: undefined } as RequestInit);
     expect(response.status).toBe(402);
   });
 });
 
-/** The same on every run. */
+/** Returns the same random letters on every run. */
 function senseless(length: number): string {
   let state = 7;
   const letter = () => {

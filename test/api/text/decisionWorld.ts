@@ -1,4 +1,4 @@
-/** A text world with decision models: behind the stub of OpenAI's API, behind one of Anthropic's, and the simulator's. */
+/** A text world with decision models behind the OpenAI stub, an Anthropic stub and the simulator. */
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { DecisionModel } from '../../../domain/catalogue/model.ts';
 import type { Config } from '../../../infra/config/config.ts';
@@ -11,7 +11,7 @@ export interface DecisionWorld extends TextWorld {
   entries(): Promise<{ sku: string; amountNano: bigint; promptTokens: number; completionTokens: number }[]>;
 }
 
-/** USD per million tokens, as the published model. */
+/** USD per million tokens, like the published model. */
 const IN = 0.042;
 
 export function decisionModel(changes: Partial<DecisionModel>): DecisionModel {
@@ -26,13 +26,13 @@ export function decisionModel(changes: Partial<DecisionModel>): DecisionModel {
   };
 }
 
-/** One for each way to be asked. */
+/** One model for each evaluation method. */
 const MODELS = [
   decisionModel({}),
   decisionModel({ id: 'jev-latest', privacy: 'anonymized' }),
   decisionModel({ id: 'judge-narrow', evaluation: { topLogprobs: 5 } }),
   decisionModel({ id: 'judge-second', provider: 'second' }),
-  // Not one of OpenAI's own: only others take the arguments of a template.
+  // Not a model of OpenAI, which refuses template arguments.
   decisionModel({
     id: 'judge-thinking',
     upstreamModel: 'embed-stub',

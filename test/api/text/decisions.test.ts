@@ -1,4 +1,4 @@
-/** Typed questions with probabilities: from log probabilities, by sampling, from the simulator; and what each costs. */
+/** Typed questions with probabilities from log probabilities, sampling or the simulator, and their costs. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
@@ -39,8 +39,8 @@ const BROKEN = {
   criteria: { true: 'it is', other: 'x' },
 };
 
-describe('probabilities of a model that tells them', () => {
-  it('become answers of the three kinds, one call each', async () => {
+describe('the probabilities of a model with log probabilities', () => {
+  it('become answers of the three types, with one call each', async () => {
     world.stub.otherwise = {
       alternatives: (prompt) => {
         if (prompt.includes('team')) return { A: 0.1, ' C': 0.5, c: 0.2, The: 0.2 };
@@ -65,7 +65,7 @@ describe('probabilities of a model that tells them', () => {
     expect(world.stub.received).toHaveLength(3);
   });
 
-  it('are asked for with one token, without chance, and with all alternatives that a service lists', async () => {
+  it('are requested for one token at temperature 0, with all alternatives that a service lists', async () => {
     world.stub.otherwise = { alternatives: { yes: 1 } };
     await world.decide({ state: { parcel: ['broken', 2] } });
     const body = world.stub.received[0]?.body;
@@ -77,7 +77,7 @@ describe('probabilities of a model that tells them', () => {
     expect(prompt).toContain('Options:\nyes) It is true\nno) It is not true');
   });
 
-  it('of a model that thinks are asked for without a thought', async () => {
+  it('of a reasoning model are requested without reasoning', async () => {
     world.stub.otherwise = { alternatives: { yes: 1 } };
     await world.decide({ model: 'judge-thinking' });
     expect(world.stub.received[0]?.body.chat_template_kwargs).toEqual({ enable_thinking: false });
@@ -87,8 +87,8 @@ describe('probabilities of a model that tells them', () => {
     ['judge', 21, 3],
     ['judge-narrow', 23, 6],
     ['judge', 45, 4],
-  ])('%s: %d options are asked about in groups, %d calls', async (model, count, calls) => {
-    // One option is liked in its group and in the last round.
+  ])('%s: %d options are evaluated in groups by %d calls', async (model, count, calls) => {
+    // One option has the highest weight in its group and in the last round.
     world.stub.otherwise = {
       alternatives: (prompt) => {
         const lines = [...prompt.matchAll(/^([A-T])\) (\S+)$/gm)].map(([, label = '', name]) => {
@@ -111,7 +111,7 @@ describe('probabilities of a model that tells them', () => {
     expect(world.stub.received).toHaveLength(calls);
   });
 
-  it('one option needs no call, and costs nothing', async () => {
+  it('need no call and cost nothing for a single option', async () => {
     const before = await world.entries();
     const response = await world.decide({ questions: { pick: { ...TEAM, criteria: { only: null } } } });
     expect(await decisionOf(response)).toEqual({
@@ -124,7 +124,7 @@ describe('probabilities of a model that tells them', () => {
     expect(await world.entries()).toEqual(before);
   });
 
-  it('never more than eight calls of a request are under way', async () => {
+  it('never use more than eight calls of a request at once', async () => {
     world.stub.otherwise = { alternatives: { yes: 1 }, delayMs: 20 };
     const questions = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`q${at}`, BROKEN]));
     const response = await world.decide({ questions });
@@ -133,10 +133,10 @@ describe('probabilities of a model that tells them', () => {
   });
 });
 
-describe('a model that does not tell them', () => {
+describe('a model without log probabilities', () => {
   const says = (text: string) => ({ content: [{ type: 'text' as const, text }], stopReason: 'end_turn' });
 
-  it('is asked ten times, and what it says is counted', async () => {
+  it('is sampled ten times, and its answers are counted', async () => {
     world.anthropic.next = [...Array(7).fill(says('Yes')), says('no.'), says('**No**'), says('I am not sure')];
     const response = await world.decide({ model: 'judge-claude' });
     const { answers, usage } = await decisionOf(response);
@@ -150,7 +150,7 @@ describe('a model that does not tell them', () => {
     });
   });
 
-  it('by configuration as often as it says, also behind a service that could tell', async () => {
+  it('is sampled as often as configured, also behind a service with log probabilities', async () => {
     world.stub.otherwise = { tokens: ['A'] };
     const response = await world.decide({ model: 'judge-sampled', questions: { team: TEAM } });
     const { answers } = await decisionOf(response);
@@ -164,12 +164,12 @@ describe('a model that does not tell them', () => {
 });
 
 describe('the simulator', () => {
-  it('serves a fresh installation, and its answers come from shared words', async () => {
+  it('serves a fresh installation, with answers from words that question and options share', async () => {
     const ask = async () =>
       decisionOf(await world.decide({ model: 'simulator-decision', questions: { team: TEAM, broken: BROKEN } }));
     const { model, answers, usage } = await ask();
     expect(model).toBe('simulator-decision');
-    // "broken" alone is shared: e to one, to one.
+    // Only "broken" is shared, so the weights are e, 1 and 1.
     const shared = Math.E / (Math.E + 2);
     expect(answers.team).toMatchObject({
       choice: 'returns',
@@ -180,7 +180,7 @@ describe('the simulator', () => {
     expect(world.stub.received).toEqual([]);
   });
 
-  it('says in the catalogue what it is', async () => {
+  it('is described as such in the catalogue', async () => {
     const response = await world.api.call('/models?type=decision', { key: world.key });
     const { data } = (await response.json()) as {
       data: { id: string; model_spec: { description?: string } }[];
@@ -190,8 +190,8 @@ describe('the simulator', () => {
   });
 });
 
-describe('money', () => {
-  it('the answer, the entry, the ledger and the service agree to the nano', async () => {
+describe('the costs of a decision', () => {
+  it('agree to the nano in the answer, the entry, the ledger and the service', async () => {
     const usage = (prompt: number) => ({
       prompt_tokens: prompt,
       completion_tokens: 1,
@@ -216,7 +216,7 @@ describe('money', () => {
     expect(Number(response.headers.get('x-service-overhead-ms'))).toBeGreaterThan(0);
   });
 
-  it('a dry run tells the most, calls nobody, and a real call stays below', async () => {
+  it('are estimated from above by a dry run without upstream calls', async () => {
     const before = await world.entries();
     const questions = { broken: BROKEN, team: TEAM };
     const headers = { 'x-service-dry-run': 'true' };
@@ -232,14 +232,14 @@ describe('money', () => {
     expect(bounds[0]?.cost.usd).toBeCloseTo(((bounds[0]?.prompt_tokens ?? 0) * 0.042) / 1e6, 9);
   });
 
-  it('nothing is called for an account that cannot pay the most', async () => {
+  it('require funds for the maximum before any call', async () => {
     const { secret: key, accountId } = await world.api.newKey('INFERENCE');
     const response = await world.decide({}, { key } as RequestInit);
     expect([response.status, accountId !== world.accountId]).toEqual([402, true]);
     expect(world.stub.received).toEqual([]);
   });
 
-  it('a call that fails ends the others, fails the request, and nothing is charged', async () => {
+  it('are not charged when one call fails, which also ends the others', async () => {
     const before = await world.entries();
     world.stub.next = [{ status: 500, body: { error: { message: 'broken', type: 'server_error' } } }];
     world.stub.otherwise = { alternatives: { yes: 1 }, delayMs: 50 };
@@ -262,14 +262,14 @@ describe('money', () => {
     ['has no such model', { status: 404, body: { error: { message: 'no', code: 'model_not_found' } } }, 503],
     ['loses the reply', { lost: 'accepted' }, 500],
     ['never answers', { hang: 'head' }, 504],
-  ])('a service that %s is told as in chat, and nothing is charged', async (_name, script, status) => {
+  ])('are not charged when the service %s, which gives the same status as in chat', async (_name, script, status) => {
     const before = await world.entries();
     world.second.otherwise = script;
     const response = await world.decide({ model: 'judge-second' });
     expect(response.status).toBe(status);
     await world.settled();
     expect(await world.entries()).toEqual(before);
-    // So that what this did to the health of the address is no matter of the next.
+    // Wait until this failure no longer affects the upstream address.
     world.second.otherwise = { alternatives: { yes: 1 } };
     const heal = async () => (await world.decide({ model: 'judge-second' })).status;
     await expect.poll(heal, { interval: 100 }).toBe(200);
@@ -278,7 +278,7 @@ describe('money', () => {
   test.each([
     ['no log probabilities', { tokens: ['yes'], body: undefined, withoutLogprobs: true }],
     ['none of the labels', { alternatives: { Maybe: 0.9, Perhaps: 0.1 } }],
-  ])('an answer with %s is none, and nothing is charged', async (_name, script) => {
+  ])('are not charged for an answer with %s', async (_name, script) => {
     const before = await world.entries();
     const { withoutLogprobs, ...rest } = script as { withoutLogprobs?: boolean };
     const message = { role: 'assistant', content: 'yes' };
@@ -290,7 +290,7 @@ describe('money', () => {
     expect(await world.entries()).toEqual(before);
   });
 
-  it('who leaves pays for what was answered until then', async () => {
+  it('include the calls that were answered before the client left', async () => {
     const before = await world.entries();
     world.stub.next = [{ alternatives: { yes: 1 }, usage: { prompt_tokens: 50, completion_tokens: 1 } }];
     world.stub.otherwise = { hang: 'head' };
@@ -314,7 +314,7 @@ describe('names and keys', () => {
     expect((await decisionOf(await world.decide({ model }))).model).toBe('jev-latest');
   });
 
-  it('/systemone is the same', async () => {
+  it('/systemone is an alias of the route', async () => {
     world.stub.otherwise = { alternatives: { yes: 1 } };
     const body = { model: 'judge', state: 's', questions: { q: BROKEN } };
     const response = await world.api.call('/systemone', {
@@ -336,7 +336,7 @@ describe('names and keys', () => {
     },
   );
 
-  it('limits are those of decisions', async () => {
+  it('the limits are those of decision models', async () => {
     world.stub.otherwise = { alternatives: { yes: 1 } };
     const response = await world.decide({});
     expect(response.headers.get('x-ratelimit-limit-requests')).toBe('100');
@@ -344,7 +344,7 @@ describe('names and keys', () => {
   });
 });
 
-it('a client that is cut off when the process ends pays nothing of what was answered until then', async () => {
+it('charges nothing to a client that is cut off when the process ends', async () => {
   const before = await world.entries();
   world.stub.received.length = 0;
   world.stub.next = [{ alternatives: { yes: 1 }, usage: { prompt_tokens: 50, completion_tokens: 1 } }];

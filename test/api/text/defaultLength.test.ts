@@ -1,4 +1,4 @@
-/** An answer of no stated length leaves the prompt its place in the context: services refuse what does not fit in it. */
+/** A default answer length leaves room for the prompt in the context, because services refuse more. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
@@ -38,7 +38,7 @@ async function boundsOf(asked: object): Promise<Bound[]> {
   return bounds;
 }
 
-/** What the service is asked for. */
+/** Returns the answer length that the service was asked for. */
 async function askedFor(asked: object): Promise<unknown> {
   const response = await world.chat(asked);
   expect(response.status).toBe(200);
@@ -47,7 +47,7 @@ async function askedFor(asked: object): Promise<unknown> {
   return max_tokens ?? max_completion_tokens;
 }
 
-it.each([1, 100, 800, 1_200])('a prompt of %i words and its answer fit in the context together', async (count) => {
+it.each([1, 100, 800, 1_200])('fits a prompt of %i words and its answer into the context', async (count) => {
   const asked = { model: 'gpt-8k', messages: words(count) };
   const [bound] = await boundsOf(asked);
   expect(bound && bound.prompt_tokens + bound.completion_tokens).toBe(CONTEXT);
@@ -57,26 +57,26 @@ it.each([1, 100, 800, 1_200])('a prompt of %i words and its answer fit in the co
 it.each([
   ['gpt-8k', 1_024],
   ['gpt-tiny', 50],
-])('a prompt that only the estimate finds too long is answered by %s all the same', async (id, least) => {
+])('sends %s a prompt that only the estimate finds too long', async (id, least) => {
   const messages = words(id === 'gpt-tiny' ? 100 : 2_500);
   const [bound] = await boundsOf({ model: id, messages });
   expect(bound?.prompt_tokens).toBeGreaterThan(id === 'gpt-tiny' ? 400 : CONTEXT);
   expect(await askedFor({ model: id, messages })).toBe(least);
 });
 
-it('what the client wishes stays as it is', async () => {
+it('keeps the length that the client requested', async () => {
   for (const wish of [{ max_tokens: 8_000 }, { max_completion_tokens: 8_000 }]) {
     const asked = { model: 'gpt-8k', messages: words(500), ...wish };
     expect([await askedFor(asked), (await boundsOf(asked))[0]?.completion_tokens]).toEqual([8_000, 8_000]);
   }
 });
 
-it('the most that the model answers, and what an answer takes at most, are not exceeded', async () => {
+it('does not exceed the maximum answer of the model or of the default', async () => {
   expect(await askedFor({ model: 'gpt-8k-brief', messages: words(1) })).toBe(100);
   expect(await askedFor({ model: 'gpt-wide', messages: words(1) })).toBe(16_384);
 });
 
-it('each model that is tried is asked for what its own context leaves', async () => {
+it('gives each attempted model the length that its own context leaves', async () => {
   const bounds = await boundsOf({
     ...{ model: 'gpt-8k', messages: words(500) },
     fallbacks: [{ model: 'gpt-wide' }],

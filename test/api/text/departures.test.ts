@@ -1,4 +1,4 @@
-/** How long an upstream call outlives its client, by a clock of the test. */
+/** Time that an upstream call outlives its client, by a fake clock. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { departureOf } from '../../../api/text/chatOrder.ts';
 import { openLine } from '../../../api/text/modelCall.ts';
@@ -8,7 +8,7 @@ import { textModel } from './textWorld.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A call whose client leaves as soon as it has begun. */
+/** Returns the signal of an upstream call whose client leaves at once. */
 function leave(spec: Partial<TextModel['spec']>, stream: boolean): AbortSignal {
   const model = textModel({ spec: { ...textModel({}).spec, ...spec } });
   const departure = departureOf({ providers: {} }, { stream });
@@ -25,7 +25,7 @@ function leave(spec: Partial<TextModel['spec']>, stream: boolean): AbortSignal {
   return signal;
 }
 
-it('a stream that is to be aborted ends with the departure of its client', () => {
+it('a stream with `onDisconnect: abort` ends at the departure of its client', () => {
   expect(leave({ onDisconnect: 'abort' }, true).aborted).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-/** Documents are read for who can pay, and what fails to be read again and again is refused unread. */
+/** Documents are read only for accounts with funds. After many failed readings, an account's documents are refused. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const CENT = 10_000_000n;
 let world: TextWorld;
 let shipped: DocumentReader;
 let stubborn: DocumentReader;
-/** The name of each document that was handed to the reader, and what was held for its account by then. */
+/** Name of each document that the reader got, with the amount held for its account at that time. */
 let read: { filename: string | undefined; heldNano: bigint }[] = [];
 let payer: { secret: string; accountId: string };
 
@@ -85,14 +85,14 @@ describe('a document in a chat', () => {
     expect([response.status, read]).toEqual([402, []]);
   });
 
-  it('is never read for less than the price of a reading', async () => {
+  it('is never read for less funds than the price of a reading', async () => {
     await newPayer(CENT - 1n);
     readWith(shipped);
     const response = await ask(DOCX, 'a.docx');
     expect([response.status, read]).toEqual([402, []]);
   });
 
-  it('is read under a hold, which the hold for the model replaces', async () => {
+  it('is read under a hold, which the hold for the model then replaces', async () => {
     await newPayer(CENT);
     readWith(shipped);
     const response = await ask(DOCX, 'a.docx');
@@ -107,8 +107,8 @@ describe('a document in a chat', () => {
   });
 });
 
-describe('an account whose documents fail to be read', () => {
-  it('thirty times in ten minutes has no more of them read, wherever it sends them', async () => {
+describe('an account with unreadable documents', () => {
+  it('is refused after thirty in ten minutes, on every route', async () => {
     await newPayer(100n * CENT);
     readWith(shipped);
     for (let sent = 0; sent < 30; sent += 1) {
@@ -125,7 +125,7 @@ describe('an account whose documents fail to be read', () => {
     expect((await world.chat({}, { key: payer.secret })).status).toBe(200);
   });
 
-  it('within the limits on time five times has no more of them read', async () => {
+  it('is refused after five readings that time out', async () => {
     await newPayer(100n * CENT);
     readWith(stubborn);
     for (let sent = 0; sent < 5; sent += 1) expect((await ask(HTML, 'a.hang')).status).toBe(400);
@@ -133,19 +133,19 @@ describe('an account whose documents fail to be read', () => {
     expect(read).toHaveLength(5);
   });
 
-  it('is another than one whose documents are read and paid', async () => {
+  it('is distinguished from one whose documents are read and paid', async () => {
     await newPayer(100n * CENT);
     readWith(shipped);
     for (let sent = 0; sent < 31; sent += 1) expect((await parse(HTML, 'a.html')).status).toBe(200);
   });
 });
 
-it('an account without funds is told so however often it sends a document', async () => {
+it('answers 402 to an account without funds, however often it sends a document', async () => {
   await newPayer(0n);
   for (let sent = 0; sent < 31; sent += 1) expect((await ask(DOCX, 'a.docx')).status).toBe(402);
 });
 
-it('a document that was read for an answer which nobody pays counts as one that could not be read', async () => {
+it('counts a document as unreadable when its answer is not paid', async () => {
   await newPayer(CENT);
   readWith(shipped);
   for (let sent = 0; sent < 30; sent += 1) {

@@ -1,10 +1,8 @@
-/** POST /embeddings with the model of our own: what a request may ask for, and that it holds up nobody. */
+/** POST /embeddings with the local model: limits of a request, and no delay of other requests. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longestTurn, MAX_TURN_MS } from '../../harness/stall.ts';
 import { sendFromOutside } from '../body/sendFromOutside.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
-
-/** Parsing a megabyte and a half of JSON, and much tolerance; the work itself was seconds. */
 
 let world: TextWorld;
 beforeAll(async () => {
@@ -26,7 +24,7 @@ interface Vectors {
   data: { index: number; embedding: number[] | string }[];
 }
 
-describe('a request for more numbers than may be is refused before anything is held', () => {
+describe('a request beyond the maximum of numbers, refused before any hold', () => {
   it.each([
     ['65,536 dimensions', { input: 'a', dimensions: 65_536 }, 'dimensions', 'At most 2,048 for this model'],
     ['2,049 dimensions', { input: 'a', dimensions: 2_049 }, 'dimensions', 'At most 2,048 for this model'],
@@ -54,7 +52,7 @@ describe('a request for more numbers than may be is refused before anything is h
   });
 });
 
-it.each(['gzip', 'br', 'identity'])('2,048 vectors arrive whole and in order as %s', async (encoding) => {
+it.each(['gzip', 'br', 'identity'])('sends 2,048 vectors complete and in order as %s', async (encoding) => {
   const input = Array.from({ length: 2_048 }, (_, index) => `text ${index}`);
   const response = await embed({ input }, { 'accept-encoding': encoding });
   expect(response.headers.get('content-encoding')).toBe(encoding === 'identity' ? null : encoding);
@@ -66,7 +64,7 @@ it.each(['gzip', 'br', 'identity'])('2,048 vectors arrive whole and in order as 
   }
 });
 
-it('the largest vectors are the same as numbers and as base64', async () => {
+it('sends the largest vectors equally as numbers and as base64', async () => {
   const order = { input: ['one two', 'three'], dimensions: 2_048 };
   const numbers = (await (await embed(order)).json()) as Vectors;
   const texts = (await (await embed({ ...order, encoding_format: 'base64' })).json()) as Vectors;
@@ -81,7 +79,7 @@ it.each<[string, string[]]>([
   ['58 texts of 27,500 letters', Array(58).fill('ab cd'.repeat(5_500))],
   ['58 texts of one word', Array(58).fill('x'.repeat(27_500))],
   ['2,048 texts of one letter', Array(2_048).fill('a')],
-])('%s hold up no other request', async (_name, input) => {
+])('%s do not block other requests', async (_name, input) => {
   const body = Buffer.from(JSON.stringify({ model: MODEL, input }));
   const send = async () => {
     const statuses = await sendFromOutside({

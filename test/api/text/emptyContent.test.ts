@@ -1,4 +1,4 @@
-/** A message may say nothing: what clients send for that is understood, and no model is asked with a list of no parts. */
+/** Messages without content: their usual forms are accepted, and no model gets an empty list of parts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
@@ -19,13 +19,13 @@ async function told(messages: object[]): Promise<unknown> {
 }
 
 describe('an empty list of parts', () => {
-  it('of an assistant that calls tools is no content', async () => {
+  it('of an assistant with tool calls becomes null', async () => {
     const result = { role: 'tool', content: 'Found.', tool_call_id: CALL.id };
     const messages = await told([ASKS, { role: 'assistant', content: [], tool_calls: [CALL] }, result]);
     expect(messages).toMatchObject([ASKS, { role: 'assistant', content: null, tool_calls: [CALL] }, result]);
   });
 
-  it('of an assistant that calls nothing leaves no message', async () => {
+  it('of an assistant without tool calls removes the message', async () => {
     expect(await told([ASKS, { role: 'assistant', content: [] }, ASKS])).toMatchObject([ASKS, ASKS]);
   });
 
@@ -33,14 +33,14 @@ describe('an empty list of parts', () => {
     expect(await told([{ role, content: [] }, ASKS])).toEqual(await told([{ role, content: '' }, ASKS]));
   });
 
-  it('is nothing that is looked up on the web', async () => {
+  it('causes no web lookup', async () => {
     const messages = [{ role: 'user', content: [] }];
     const response = await world.chat({ messages, service_parameters: { enable_web_scraping: true } });
     expect(response.status).toBe(200);
   });
 });
 
-describe('refused all the same', () => {
+describe('an empty message that is refused', () => {
   it.each([
     ['a text part without a letter', { role: 'user', content: [{ type: 'text', text: '' }] }],
     ['one of an assistant', { role: 'assistant', content: [{ type: 'text', text: '' }] }],

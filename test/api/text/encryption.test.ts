@@ -1,4 +1,4 @@
-/** An encrypted request passes through as it came, to models that have it and to no other. */
+/** An encrypted request passes unchanged to models with encryption and to no others. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
@@ -47,7 +47,7 @@ async function words(response: Response): Promise<unknown[]> {
 }
 
 describe('an encrypted request', () => {
-  it.each([false, true])('goes on as it came, and so does its answer (stream: %s)', async (stream) => {
+  it.each([false, true])('passes unchanged, like its answer (stream: %s)', async (stream) => {
     world.stub.next.push({ tokens: [CIPHER] });
     const response = await ask({ stream });
     expect(response.status).toBe(200);
@@ -58,7 +58,7 @@ describe('an encrypted request', () => {
     expect([client, model, algorithm]).toEqual([KEY, 'cd'.repeat(64), 'ecdsa']);
   });
 
-  it('may name its headers after the brand', async () => {
+  it('may use headers with the name of the brand', async () => {
     const headers = Object.fromEntries(
       Object.entries(HEADERS).map(([name, value]) => [name.replace('service', 'acme'), value]),
     );
@@ -66,7 +66,7 @@ describe('an encrypted request', () => {
     expect(world.stub.received[0]?.headers['x-client-pub-key']).toBe(KEY);
   });
 
-  it('falls back on no other model: that could not read it', async () => {
+  it('has no fallback, because another model could not read it', async () => {
     world.stub.next.push({ status: 500, body: { error: { message: 'no' } } });
     expect((await ask({ fallbacks: [{ model: 'gpt-second' }] })).status).toBe(500);
     expect(world.second.received).toEqual([]);
@@ -76,7 +76,7 @@ describe('an encrypted request', () => {
     ['signing-algo', 'rsa'],
     ['client-pub-key', 'not hex'],
     ['model-pub-key', undefined],
-  ])('with a wrong %s is refused without naming what was sent', async (name, value) => {
+  ])('with a wrong %s is refused without repeating the value', async (name, value) => {
     const { [`x-service-tee-${name}`]: _, ...rest } = HEADERS as Record<string, string>;
     const response = await ask({}, value === undefined ? rest : { ...rest, [`x-service-tee-${name}`]: value });
     const body = (await response.json()) as { error: { message: string; type: string } };
@@ -94,27 +94,27 @@ describe('an encrypted request', () => {
         messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:text/plain;base64,QQ==' } }] }],
       },
     ],
-  ])('has no use for %s', async (name, more) => {
+  ])('is refused with %s', async (name, more) => {
     expect(await words(await ask(more))).toEqual([400, `${name} cannot be used with end-to-end encryption`]);
   });
 });
 
 describe('a model without encryption', () => {
-  it.each(['gpt-stub', 'claimed'])('refuses the headers, and a request that insists (%s)', async (model) => {
+  it.each(['gpt-stub', 'claimed'])('refuses the encryption headers and enable_e2ee (%s)', async (model) => {
     const refusal = [400, `${model} does not support end-to-end encryption (enable_e2ee)`];
     expect(await words(await ask({ model }))).toEqual(refusal);
     expect(await words(await ask({ model, service_parameters: { enable_e2ee: true } }, {}))).toEqual(refusal);
     expect(world.stub.received).toEqual([]);
   });
 
-  it('answers whoever does not ask for it', async () => {
+  it('answers requests without encryption', async () => {
     expect((await ask({ model: 'gpt-stub' }, {})).status).toBe(200);
     expect((await ask({ model: 'gpt-stub', service_parameters: { enable_e2ee: false } })).status).toBe(200);
     expect(world.stub.received.map(({ headers }) => headers['x-client-pub-key'])).toEqual([undefined, undefined]);
   });
 });
 
-it('no log line has a key or a word of it', async () => {
+it('logs no key and no content of it', async () => {
   await ask();
   await ask({}, { ...HEADERS, 'x-service-tee-signing-algo': 'canary-algorithm' });
   const { log } = world.api;

@@ -1,4 +1,4 @@
-/** However often and however many media a request names, what this process fetches and holds for it is bounded. */
+/** The media that this process fetches and holds are limited, however many and however often a request names them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMediaBudget } from '../../../infra/byteBudget.ts';
 import { type HostileServer, hostileServer } from '../../infra/http/hostileServer.ts';
@@ -6,13 +6,13 @@ import { png } from './pictures.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
 const PICTURE = png(64, 64);
-/** What stands behind the end of a picture belongs to nobody. */
+/** A picture with unused bytes behind its end. */
 const LARGE = Buffer.concat([PICTURE, Buffer.alloc(24 * 1024 * 1024)]);
 const LETTERS = 'Words for the count. '.repeat(90_000);
 
 let world: TextWorld;
 let site: HostileServer;
-/** Each ends an answer that its client waits for. */
+/** Functions that each complete a delayed response. */
 const late: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ async function refusal(messages: object[]): Promise<unknown> {
 }
 
 describe('a request', () => {
-  it('that shows a picture again and again has it fetched once', async () => {
+  it('that repeats a picture has it fetched once', async () => {
     const messages = several(30, () => says(...several(10, () => picture('/picture'))));
     expect((await world.chat({ messages })).status).toBe(200);
     expect([site.requests.map(({ url }) => url), shown()]).toEqual([['/picture'], 300]);
@@ -72,19 +72,19 @@ describe('a request', () => {
     expect(site.requests).toHaveLength(0);
   });
 
-  it('sends a provider 100 MB at most, whether they were fetched once or not', async () => {
+  it('sends a provider at most 100 MB, however often the media were fetched', async () => {
     const messages = [says(...several(5, () => picture('/large')))];
     expect(await refusal(messages)).toContain('at most 100 MB of media in a request');
     expect(site.requests).toHaveLength(1);
   });
 
-  it('has the texts of its documents counted with them', async () => {
+  it('has the texts of its documents counted as well', async () => {
     const messages = [...several(4, () => says(picture('/large'))), ...several(2, (index) => says(letters(index)))];
     expect(await refusal(messages)).toContain('at most 100 MB of media in a request');
   });
 });
 
-describe('a process that holds as much as it may', () => {
+describe('a process with its maximum of held media', () => {
   const one = () => ({ messages: [says(picture('/picture'))] });
   const open = (bytes: number) => {
     world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
@@ -95,7 +95,7 @@ describe('a process that holds as much as it may', () => {
 
   beforeEach(() => open(PICTURE.length));
 
-  it.each([false, true])('turns a call away while another is answered (stream: %s)', async (stream) => {
+  it.each([false, true])('refuses a call while another is answered (stream: %s)', async (stream) => {
     world.stub.next = [{ delayMs: stream ? 0 : 1_000, tokens: ['Hel', 'lo'], pauseMs: stream ? 700 : 0 }];
     const first = world.chat({ ...one(), stream });
     await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 60_000 });
@@ -111,13 +111,13 @@ describe('a process that holds as much as it may', () => {
     expect((await world.chat(one())).status).toBe(200);
   });
 
-  it('takes calls without media all the same', async () => {
+  it('still accepts calls without media', async () => {
     open(0);
     expect((await world.chat(one())).status).toBe(503);
     expect((await world.chat({})).status).toBe(200);
   });
 
-  it('has room again after a call that failed, at any place', async () => {
+  it('releases the memory of a call that failed at any step', async () => {
     expect((await world.chat({ messages: [says(picture('/none'))] })).status).toBe(400);
     expect((await world.chat({ ...one(), model: 'gpt-plain' })).status).toBe(400);
     world.stub.next = [{ status: 500 }];
@@ -128,7 +128,7 @@ describe('a process that holds as much as it may', () => {
     expect((await world.chat(one())).status).toBe(200);
   });
 
-  it('has room again after a stream whose client went away', async () => {
+  it('releases the memory of a stream whose client disconnected', async () => {
     world.stub.next = [{ tokens: several(50, () => 'word '), pauseMs: 50 }];
     const client = new AbortController();
     const response = await world.chat({ ...one(), stream: true }, { signal: client.signal });
@@ -138,7 +138,7 @@ describe('a process that holds as much as it may', () => {
   });
 });
 
-it('refuses an account whose media fill its share of the memory, and passes on those of another', async () => {
+it('refuses an account whose media fill its share of the memory, and accepts those of another', async () => {
   world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
     ...{ maxBytes: 4 * PICTURE.length, maxAccountBytes: 2 * PICTURE.length },
   });

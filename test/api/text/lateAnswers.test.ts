@@ -1,4 +1,4 @@
-/** Answers that come after the route's deadline: the client was told of a failure, and does not pay for what it never got. */
+/** Answers after the deadline of the route: the client got a 504 and does not pay. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Route } from '../../../api/http/route.ts';
@@ -24,7 +24,7 @@ const bills = async () => {
   return rows[0]?.count;
 };
 
-it('a whole answer in time is billed, and one that comes after the 504 is not', async () => {
+it('bills a complete answer in time, and none that comes after the 504', async () => {
   expect((await world.chat({})).status).toBe(200);
   await world.settled();
   const before = await bills();
@@ -36,7 +36,7 @@ it('a whole answer in time is billed, and one that comes after the 504 is not', 
   expect(await bills()).toBe(before);
 });
 
-it('whoever leaves long before the end of a whole answer pays for all that the service says it made', async () => {
+it('bills all tokens that the service reports when the client left a complete answer early', async () => {
   const patient = await startTextWorld((config) => {
     const { stub } = config.providers;
     if (!stub) throw new Error('no stub');
@@ -61,7 +61,7 @@ it('whoever leaves long before the end of a whole answer pays for all that the s
   }
 });
 
-it('whoever leaves before the deadline pays for what was made within the bound', async () => {
+it('bills the output when the client leaves before the deadline', async () => {
   const before = (await bills()) ?? 0;
   const { length } = world.stub.received;
   world.stub.next = [{ delayMs: DEADLINE_MS / 4 }];

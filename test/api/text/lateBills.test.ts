@@ -1,4 +1,4 @@
-/** A bill that cannot be written before the deadline: the client is told that its answer is lost, and pays nothing. */
+/** A bill that cannot be written before the deadline: the client gets a 504 and pays nothing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json } from '../../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../../api/http/route.ts';
@@ -39,7 +39,7 @@ const sold = soldAt('/test/sold', 'at its first byte');
 const once = soldAt('/test/once', 'before the answer');
 
 let world: TextWorld;
-/** The work of the two routes of this test. */
+/** The work of the two test routes. */
 let workOn: () => Promise<object>;
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** Holds the row of the account from now on, so that nothing can be written of it. */
+/** Locks the row of the account, so that no write to it succeeds. */
 async function lockAccount(): Promise<() => Promise<void>> {
   const client = await world.api.opened.dependencies.core.sql.connect();
   await client.query('begin');
@@ -97,7 +97,7 @@ const post = (path: string, body: object) =>
     body: JSON.stringify(body),
   });
 
-/** Resolves when the work of the request has begun: by then its hold stands. */
+/** Resolves when the work of the request has begun, which is after its hold. */
 async function begun(path: string, body: object): Promise<{ answer: Promise<Response>; finish(): void }> {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
@@ -113,7 +113,7 @@ async function begun(path: string, body: object): Promise<{ answer: Promise<Resp
     return {};
   };
   const { length } = world.stub.received;
-  // Longer than it takes to lock the row.
+  // Longer than locking the row takes.
   world.stub.next.push({ delayMs: 700, alternatives: { yes: 0.9, no: 0.1 } });
   const answer = post(path, body);
   if (path.startsWith('/test/')) await started;

@@ -1,4 +1,4 @@
-/** A client that leaves a stream ends the upstream call, or lets it end, as `onDisconnect` says, and pays for what was made. */
+/** A client that leaves a stream aborts or drains the upstream call by `onDisconnect`, and pays for the output. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -21,7 +21,7 @@ const MODELS: TextModel[] = [
   textModel({ id: 'patient', provider: 'patient' }),
   textModel({ id: 'beside', provider: 'beside', spec: { ...PLAIN, tokensPerSecond: 1_000_000 } }),
 ];
-/** Words for minutes: nobody waits for the end of such a stream. */
+/** Output for minutes, which no test awaits. */
 const ENDLESS = { tokens: Array.from({ length: 20_000 }, (_, index) => ` w${index}`), pauseMs: 20 };
 
 const TOOL = { type: 'function', function: { name: 'look_up', parameters: { type: 'object' } } };
@@ -37,7 +37,7 @@ beforeAll(async () => {
     const providers: Record<string, ProviderSettings> = {
       ...config.providers,
       summing: openai({ showsReasoning: false }),
-      // No silence of it ends its stream within these tests.
+      // Its idle timeout is longer than these tests.
       patient: { ...stub, timeouts: { ...stub.timeouts, idleMs: 600_000 } },
       beside: openai({ reasoningBeside: true }),
     };
@@ -51,7 +51,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** The newest entry of the account. */
+/** Returns the newest entry of the account. */
 async function lastEntry() {
   await world.settled();
   const { rows } = await world.api.opened.dependencies.core.sql.query(
@@ -70,7 +70,7 @@ async function entryCount(): Promise<number> {
   return rows[0].count;
 }
 
-/** Reads the beginning of a stream until `enough`, and leaves. Answers what came. */
+/** Reads a stream until `enough`, disconnects, and returns the text. */
 async function leaveAfter(body: object, enough: (text: string) => boolean | Promise<boolean>): Promise<string> {
   const away = new AbortController();
   const response = await world.chat({ stream: true, ...body }, { signal: away.signal });
@@ -85,7 +85,7 @@ async function leaveAfter(body: object, enough: (text: string) => boolean | Prom
   return text;
 }
 
-/** Sends a request whose answer does not begin, and leaves once the upstream has it for `afterMs`. */
+/** Sends a request without an answer, and disconnects `afterMs` after the upstream received it. */
 async function leaveUnanswered(body: object, afterMs: number): Promise<void> {
   const away = new AbortController();
   const { length } = world.stub.received;
@@ -99,13 +99,13 @@ async function leaveUnanswered(body: object, afterMs: number): Promise<void> {
 const wordsIn = (text: string) => (text.match(/"content"/g) ?? []).length;
 const hasWords = (text: string) => wordsIn(text) >= 3;
 
-describe('by default, a client that leaves a stream', () => {
-  it('ends the upstream call at once: no timer and no word of the upstream lies between', async () => {
+describe('a client that leaves a stream, by default', () => {
+  it('aborts the upstream call at once, without a timer or a further upstream event', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 3 });
     try {
       await leaveAfter({ model: 'patient' }, (text) => {
         if (wordsIn(text) < 2) return false;
-        // Timers that are set from here on never end.
+        // Timers that are set from here on never fire.
         vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
         return true;
       });
@@ -128,18 +128,18 @@ describe('by default, a client that leaves a stream', () => {
     expect(entry.notes).toContain('tokens counted here');
   });
 
-  it('pays for the arguments of tools that were received', async () => {
+  it('pays for the received tool arguments', async () => {
     const words = 'many words '.repeat(1_000);
     world.stub.next.push({ tokens: [], toolCalls: [{ name: 'look_up', arguments: words }], pauseMs: 5 });
     const pieces = (text: string) => text.split('"arguments"').length - 1;
     const text = await leaveAfter({ model: 'caller', tools: [TOOL] }, (sofar) => pieces(sofar) >= 40);
     const { completion } = await lastEntry();
-    // A piece has six letters of the two words of eleven.
+    // A chunk has six letters. Two words have eleven.
     expect(completion).toBeGreaterThan((pieces(text) * 6 * 2) / 11 - 4);
     expect(completion).toBeLessThan(1_500);
   });
 
-  it('pays what the service told, where that is more than was received', async () => {
+  it('pays the usage of the service when that is more than was received', async () => {
     const frame = (delta: object, usage?: object) => ({
       ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' },
       choices: [{ index: 0, delta, finish_reason: null }],
@@ -151,7 +151,7 @@ describe('by default, a client that leaves a stream', () => {
     expect(await lastEntry()).toMatchObject({ prompt: 40, completion: 3_000 });
   });
 
-  it('pays for the prompt when the upstream was asked and has said nothing yet', async () => {
+  it('pays for the prompt when the upstream has not answered yet', async () => {
     world.stub.next.push({ hang: 'head' });
     const before = await entryCount();
     await leaveUnanswered({ model: 'gpt-plain' }, 100);
@@ -160,7 +160,7 @@ describe('by default, a client that leaves a stream', () => {
     expect(BigInt(entry.nano)).toBe(BigInt(entry.prompt) * 1_000n);
   });
 
-  it('pays in the form of responses just the same', async () => {
+  it('pays equally on /responses', async () => {
     world.stub.next.push(ENDLESS);
     const away = new AbortController();
     const response = await world.api.call('/responses', {
@@ -177,8 +177,8 @@ describe('by default, a client that leaves a stream', () => {
   });
 });
 
-describe('of a model that reasons and does not show it, a client that leaves', () => {
-  it('in the middle of the words pays for the time', async () => {
+describe('a client that leaves a model with hidden reasoning', () => {
+  it('pays for the time when it leaves within the answer', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 2 });
     await leaveAfter({ model: 'thinker' }, async (text) => {
       await sleep(600);
@@ -189,19 +189,19 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect(entry.notes).toContain('tokens a second');
   });
 
-  it('before the first word pays for the time', async () => {
+  it('pays for the time when it leaves before the first word', async () => {
     world.stub.next.push({ hang: 'head' });
     await leaveUnanswered({ model: 'thinker' }, 600);
     expect((await lastEntry()).completion).toBeGreaterThanOrEqual(550);
   });
 
-  it('pays for the tokens at most that were asked for', async () => {
+  it('pays at most for the requested tokens', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 2 });
     await leaveAfter({ model: 'racer', max_tokens: 10 }, (text) => wordsIn(text) >= 1);
     expect((await lastEntry()).completion).toBe(10);
   });
 
-  it('never pays more than was held, whatever the service told', async () => {
+  it('never pays more than its hold, whatever the service reports', async () => {
     const body = { model: 'racer', max_tokens: 10 };
     const dry = await world.chat(body, { headers: { 'x-service-dry-run': 'true' } });
     const { bounds } = (await dry.json()) as { bounds: [{ cost: { usd: number } }] };
@@ -213,7 +213,7 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect(BigInt((await lastEntry()).nano)).toBe(BigInt(Math.round(bounds[0].cost.usd * 1e9)));
   });
 
-  it('pays what the service told at the end, where it leaves before the stream is closed', async () => {
+  it('pays the final usage of the service when it leaves before the stream is closed', async () => {
     const frame = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
     const usage = { prompt_tokens: 40, completion_tokens: 60, total_tokens: 100 };
     const end = { index: 0, delta: {}, finish_reason: 'stop' };
@@ -226,13 +226,13 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect(await lastEntry()).toMatchObject({ prompt: 40, completion: 60 });
   });
 
-  it('pays by what was received where the service shows all of it', async () => {
+  it('pays for the received tokens when the service shows all reasoning', async () => {
     world.stub.next.push({ tokens: [' a', ' b', ' c'], hang: 3, reasoning: [' hm'] });
     await leaveAfter({ model: 'racer', max_tokens: 1_000 }, (text) => wordsIn(text) >= 1);
     expect((await lastEntry()).completion).toBeLessThan(20);
   });
 
-  // Written as it is: the stub refuses the argument of a template, as OpenAI does.
+  // Raw frames, because the stub refuses template arguments like OpenAI.
   const frame = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
   const choice = { index: 0, delta: { content: ' 42' }, finish_reason: null };
   const raw = [`data: ${JSON.stringify({ ...frame, choices: [choice] })}\n\n`, ': more to come\n\n'];
@@ -259,7 +259,7 @@ describe('of a model that reasons and does not show it, a client that leaves', (
     expect((await lastEntry()).completion).toBe(1_000);
   });
 
-  it('pays for the time up to what was held for reasoning beside the answer', async () => {
+  it('pays for the time up to the hold for reasoning beside the answer', async () => {
     world.stub.next.push({ tokens: [' 42', '.'], hang: 2 });
     await leaveAfter({ model: 'beside', max_tokens: 6, reasoning_effort: 'low' }, async (text) => {
       await sleep(50);
@@ -269,10 +269,10 @@ describe('of a model that reasons and does not show it, a client that leaves', (
   });
 });
 
-describe('where the model says drain', () => {
-  it('the stream is read to its end, and billed by what the service tells', async () => {
+describe('a model with `onDisconnect: drain`', () => {
+  it('has its stream read to the end and billed by the usage of the service', async () => {
     const tokens = Array.from({ length: 300 }, (_, index) => ` w${index}`);
-    // Longer than a client that has left was ever waited for.
+    // Longer than the former wait after a disconnect.
     world.stub.next.push({ tokens, pauseMs: 20 });
     await leaveAfter({ model: 'drained' }, hasWords);
     const call = world.stub.received.at(-1);
@@ -283,7 +283,7 @@ describe('where the model says drain', () => {
   });
 });
 
-it('GET /models shows what becomes of a stream whose client leaves', async () => {
+it('GET /models shows onDisconnect and tokensPerSecond', async () => {
   const response = await world.api.call('/models?type=text', { key: world.key });
   const { data } = (await response.json()) as { data: { id: string; model_spec: object }[] };
   const specOf = (id: string) => data.find((model) => model.id === id)?.model_spec;

@@ -1,4 +1,4 @@
-/** Pictures, recordings and files in messages: what reaches the provider are bytes that we hold. */
+/** Pictures, recordings and files in messages: a provider gets bytes that this process holds. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { png } from './pictures.ts';
@@ -18,19 +18,19 @@ const told = () => world.stub.received.at(-1)?.body as { messages: { content: un
 const ask = (part: object, more: object = {}) =>
   world.chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Look:' }, part] }], ...more });
 
-it('a picture is handed on as it is', async () => {
+it('passes on a picture unchanged', async () => {
   const url = `data:image/png;base64,${PICTURE}`;
   expect((await ask({ type: 'image_url', image_url: { url } })).status).toBe(200);
   expect(told()?.messages[0]?.content).toContainEqual({ type: 'image_url', image_url: { url } });
 });
 
-it('a document is handed on as its text', async () => {
+it('passes on the text of a document', async () => {
   const file_data = `data:application/octet-stream;base64,${DOCX.toString('base64')}`;
   expect((await ask({ type: 'file', file: { file_data, filename: 'a.docx' } })).status).toBe(200);
   expect(JSON.stringify(told()?.messages[0]?.content)).toContain('a.docx');
 });
 
-describe('nothing is called or charged for', () => {
+describe('parts that are refused without a call or a charge', () => {
   const inside = 'http://127.0.0.1:9/x';
   it.each([
     ['a picture inside the network', { type: 'image_url', image_url: { url: inside } }, 400],
@@ -53,7 +53,7 @@ describe('nothing is called or charged for', () => {
     await world.settled();
   });
 
-  it('a picture for a model that sees nothing, which counts as an unsupported feature', async () => {
+  it('a picture for a model without vision, which counts as an unsupported feature', async () => {
     const url = `data:image/png;base64,${PICTURE}`;
     const response = await ask({ type: 'image_url', image_url: { url } }, { model: 'gpt-plain' });
     expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([
@@ -68,19 +68,19 @@ describe('a picture that is sent as a file', () => {
   const part = (type: string) => ({ type: 'file', file: { file_data: `data:${type};base64,${PICTURE}` } });
   const SEEN = { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}` } };
 
-  it.each(claims)('claimed as %s is a picture for a model that sees', async (type) => {
+  it.each(claims)('claimed as %s is a picture for a model with vision', async (type) => {
     expect((await ask(part(type))).status).toBe(200);
     expect(told()?.messages[0]?.content).toContainEqual(SEEN);
   });
 
-  it.each(claims)('claimed as %s is refused for a model that sees nothing, as any other', async (type) => {
+  it.each(claims)('claimed as %s is refused for a model without vision, like any picture', async (type) => {
     const before = world.stub.received.length;
     const [file, picture] = [await ask(part(type), { model: 'gpt-plain' }), await ask(SEEN, { model: 'gpt-plain' })];
     expect([file.status, await file.json()]).toEqual([picture.status, await picture.json()]);
     expect([file.status, world.stub.received.length]).toEqual([400, before]);
   });
 
-  it('is shown to no fallback that sees nothing', async () => {
+  it('is sent to no fallback without vision', async () => {
     world.stub.next = [{ status: 500 }];
     const response = await ask(part('image/png'), {
       fallbacks: [{ model: 'gpt-plain' }, { model: 'gpt-second' }],

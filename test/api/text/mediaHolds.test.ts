@@ -1,4 +1,4 @@
-/** A chat with media pays for the tokens that its service counts: the hold goes by length and size, not by bytes. */
+/** A chat with media pays the token count of its service. The hold depends on length and size, not on bytes. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ async function promptBound(part: object, model: string): Promise<number> {
   return (body as { bounds: [{ prompt_tokens: number }] }).bounds[0].prompt_tokens;
 }
 
-describe('a prompt with media is paid as its service counts it, to the nano', () => {
+describe('a prompt with media, charged by the count of its service to the nano', () => {
   it.each<[string, () => object, number]>([
     ['a still video of 30 minutes', () => video('still.mp4', 'color=s=64x64:r=1:d=1800'), 464_400],
     ['a film of 5 minutes with a picture a second', () => video('slides.mp4', 'testsrc2=s=320x240:r=1:d=300'), 77_400],
@@ -91,8 +91,8 @@ describe('a prompt with media is paid as its service counts it, to the nano', ()
   });
 });
 
-describe('what is held for media', () => {
-  it('goes by the rates of the model that is asked', async () => {
+describe('the hold for media', () => {
+  it('depends on the media rates of the model', async () => {
     const [dear, cheap] = [
       await promptBound(picture(64, 64), 'gpt-media'),
       await promptBound(picture(64, 64), 'gpt-frugal'),
@@ -110,7 +110,7 @@ describe('what is held for media', () => {
   });
 });
 
-describe('nothing is asked of a model for', () => {
+describe('media that are refused without a model call', () => {
   const of = (bytes: Buffer, format: string) => ({
     type: 'input_audio',
     input_audio: { data: bytes.toString('base64'), format },

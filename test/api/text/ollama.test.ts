@@ -1,4 +1,4 @@
-/** The models of an Ollama that was found: listed, sold for nothing, and behind those of the operator. */
+/** The models of a detected Ollama: listed, free of charge, and overridden by the operator's models. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,7 +17,7 @@ const MODELS = {
   'qwen3:8b': { capabilities: ['completion', 'tools', 'thinking'] },
   'hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M': { capabilities: ['completion'] },
   'nomic-embed-text:latest': { capabilities: ['embedding'], embeddingLength: 8 },
-  // Names that stand for something else here.
+  // Names that are already taken here.
   'local-voice-changer:latest': { capabilities: ['completion'] },
   simulator_text: { capabilities: ['completion'] },
   'house:70b': { capabilities: ['completion'] },
@@ -86,7 +86,7 @@ async function listing(): Promise<Map<string, Listed>> {
 }
 
 describe('the listing', () => {
-  it('has them by their kind, online, at a price of zero that is said', async () => {
+  it('has them with their type, online, at an explicit price of zero', async () => {
     const listed = await listing();
     const free = { input: { usd: 0, diem: 0 }, output: { usd: 0, diem: 0 } };
     for (const id of ['llama3.2:latest', 'qwen3:8b', 'hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M']) {
@@ -103,13 +103,13 @@ describe('the listing', () => {
     });
   });
 
-  it("leaves what stands for something else already, and what is no id of ours, as it is: the operator's own wins", async () => {
+  it("does not override taken names and the operator's models, and skips invalid ids", async () => {
     const listed = await listing();
     expect(listed.get('priced:7b')?.model_spec.pricing).toMatchObject({ input: { usd: 1, diem: 1 } });
     for (const id of ['house:70b', 'simulator_text', '_odd:latest', `${'long'.repeat(40)}:latest`]) {
       expect(listed.has(id)).toBe(false);
     }
-    // The name is free with its tag, and taken without.
+    // The name is free with its tag and taken without it.
     expect(listed.has('local-voice-changer:latest')).toBe(true);
     const names = (await (await api.call('/models/compatibility_mapping', { key })).json()) as {
       data: object;
@@ -139,7 +139,7 @@ describe('a chat', () => {
     expect([transfers, holds]).toEqual([[], []]);
   });
 
-  it('that is streamed costs nothing either', async () => {
+  it('costs nothing as a stream', async () => {
     const text = await (await chat('llama3.2:latest', { stream: true })).text();
     const events = text.match(/^data: \{.*$/gm)?.map((line) => JSON.parse(line.slice(6)));
     const words = events?.map(({ choices }) => choices[0]?.delta?.content ?? '').join('');
@@ -163,7 +163,7 @@ describe('a chat', () => {
     expect(stub.asked.at(-1)?.model).toBe(id);
   });
 
-  it('takes the settings behind a name that has colons of its own', async () => {
+  it('accepts settings after a name that contains colons', async () => {
     await chat('qwen3:8b:disable_thinking=true&strip_thinking_response=true');
     expect(stub.asked.at(-1)).toMatchObject({ model: 'qwen3:8b', reasoning_effort: 'none' });
     const { service_parameters: told } = (await (await chat('qwen3:8b:disable_thinking=true')).json()) as {
@@ -172,7 +172,7 @@ describe('a chat', () => {
     expect(told).toMatchObject({ disable_thinking: true });
   });
 
-  it('thinks where the model can, and not where it was told not to', async () => {
+  it('reasons when the model can, unless reasoning is disabled', async () => {
     const thought = async (more: object) => {
       const body = (await (await chat('qwen3:8b', more)).json()) as {
         choices: { message: { reasoning_content?: string } }[];
@@ -184,7 +184,7 @@ describe('a chat', () => {
     expect(await thought({ reasoning_effort: 'none' })).toBeNull();
   });
 
-  it('is refused what the model cannot do, before it is asked', async () => {
+  it('is refused before any upstream call for a feature that the model lacks', async () => {
     const before = stub.asked.length;
     const image_url = { url: 'data:image/png;base64,iVBORw0KGgo=' };
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url }] }];
@@ -215,8 +215,8 @@ describe('an embedding', () => {
 
 describe('an API process', { timeout: 60_000 }, () => {
   it.each([
-    ['lists the Ollama that OLLAMA_HOST names', {}, true],
-    ['leaves it alone when the configuration says so', { ollama: { find: false } }, false],
+    ['lists the models of OLLAMA_HOST', {}, true],
+    ['does not list them when the configuration disables it', { ollama: { find: false } }, false],
   ])('%s', async (_what, content, listed) => {
     const { environment } = await createWorld();
     const file = path.join(services().folder, `ollama-${listed}.json`);
