@@ -1,4 +1,4 @@
-/** The OpenAI SDK as it is published, with nothing changed but the address. */
+/** The published OpenAI SDK with only its address changed. */
 import { randomUUID } from 'node:crypto';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,7 +49,7 @@ describe('the OpenAI SDK', () => {
     expect((completion as unknown as { cost: { usd: number } }).cost.usd).toBeGreaterThan(0);
   });
 
-  it('streams the same words, and the usage and the balance last', async () => {
+  it('streams the same words, with the usage and the balance last', async () => {
     const whole = await client.chat.completions.create({ model: 'simulator-text', messages: [...HELLO] });
     const stream = await client.chat.completions.create({
       ...{ model: 'simulator-text', messages: [...HELLO], stream: true },
@@ -78,7 +78,7 @@ describe('the OpenAI SDK', () => {
     expect(asked.data[0]?.embedding).toHaveLength(512);
   });
 
-  it('asks for vectors as base64 unless it is told otherwise, and gets float32 in it', async () => {
+  it('requests vectors as base64 by default, and gets float32 in it', async () => {
     const order = { model: 'local-lexical-embedding', input: 'one two' };
     const sent: unknown[] = [];
     const watched = client.withOptions({
@@ -95,7 +95,7 @@ describe('the OpenAI SDK', () => {
     expect(floats).toEqual(data[0]?.embedding);
   });
 
-  it('is told what vectors can come to, with the two marks that models count with each text', async () => {
+  it('gets the highest token count of vectors in a dry run, with two marks per text', async () => {
     const dry = await client.embeddings.create(
       { model: 'local-lexical-embedding', input: ['1 2 3', 'a'], encoding_format: 'float' },
       { headers: { 'x-service-dry-run': 'true' } },
@@ -103,7 +103,7 @@ describe('the OpenAI SDK', () => {
     expect(dry).toMatchObject({ object: 'dry_run', bounds: [{ prompt_tokens: 5 + 2 + 1 + 2 }] });
   });
 
-  it('gets the error classes that it knows', async () => {
+  it('throws its own error classes', async () => {
     const wrongKey = new OpenAI({ baseURL: api.baseUrl, apiKey: `sk-${'x'.repeat(40)}`, maxRetries: 0 });
     await expect(wrongKey.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
     const messages = [...HELLO];
@@ -117,7 +117,7 @@ describe('the OpenAI SDK', () => {
 });
 
 describe('the books', () => {
-  it('say what the answer said, to the last nano', async () => {
+  it('match the answer to the last nano', async () => {
     const response = await client.chat.completions
       .create({ model: 'simulator-text', messages: [{ role: 'user', content: 'count this' }] })
       .asResponse();
@@ -141,7 +141,7 @@ describe('the books', () => {
     ]);
   });
 
-  it('have no hold left', async () => {
+  it('have no open hold', async () => {
     const { sql } = api.opened.dependencies.core;
     const { rows } = await sql.query('select count(*)::int as open from holds');
     expect(rows).toEqual([{ open: 0 }]);

@@ -1,4 +1,4 @@
-/** What the published OpenAI SDK makes of our errors: which class it throws, and what it tries again by itself. */
+/** Our errors in the published OpenAI SDK: the classes that it throws, and its own retries. */
 import { randomUUID } from 'node:crypto';
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   world = await startTextWorld();
 });
 beforeEach(async () => {
-  // What one case did to the health of the address is no matter of the next.
+  // Wait until the failure of an earlier case no longer affects the upstream address.
   world.stub.next = [];
   await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
   world.stub.received.length = 0;
@@ -126,20 +126,20 @@ describe('an error', () => {
     await world.settled();
   });
 
-  it('of a server that is not there is one of the connection', async () => {
+  it('of an unreachable server is a connection error', async () => {
     const client = clientOf({ baseURL: 'http://127.0.0.1:1/api/v1' });
     await expect(ask(client)).rejects.toBeInstanceOf(OpenAI.APIConnectionError);
   });
 
-  it('of a client that does not wait is its own', async () => {
+  it('of an impatient client is a timeout error', async () => {
     world.stub.next = [{ hang: 'head' }];
     await expect(ask(clientOf({ timeout: 200 }))).rejects.toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
     await world.settled();
   });
 });
 
-describe('the SDK by itself', () => {
-  /** Each answer with the pause that it asks for, which is cut short for the test. */
+describe('the retries of the SDK', () => {
+  /** Records each answer with its Retry-After, and shortens the pause for the test. */
   function impatient() {
     const seen: [number, string | null][] = [];
     const hurried: typeof fetch = async (...request) => {
@@ -152,7 +152,7 @@ describe('the SDK by itself', () => {
     return { seen, client: clientOf({ maxRetries: 2, fetch: hurried }) };
   }
 
-  it.each([false, true])('comes back after a 429 when it may, and is answered (stream: %s)', async (stream) => {
+  it.each([false, true])('follow a 429 when they are allowed (stream: %s)', async (stream) => {
     world.stub.next = [told(429, { 'retry-after': '1' })];
     const { response } = await ask(clientOf({ maxRetries: 1 }), { stream }).withResponse();
     expect(response.status).toBe(200);
@@ -164,7 +164,7 @@ describe('the SDK by itself', () => {
     ['500', told(500), [500, null]],
     ['503', told(401), [503, '30']],
     ['a lost reply', { lost: 'accepted' } as const, [500, null]],
-  ])('tries again after %s, and only the answer is charged', async (_what, script, first) => {
+  ])('follow %s, and only the answer is charged', async (_what, script, first) => {
     const { seen, client } = impatient();
     world.stub.next = [script];
     const answer = (await ask(client)) as unknown as { id: string; cost: { usd: number } };
@@ -185,14 +185,14 @@ describe('the SDK by itself', () => {
     ['400', { body: { temperature: 3 } }],
     ['404', { body: { model: 'nobody' } }],
     ['422', { script: told(400, {}, { code: 'content_policy_violation' }) }],
-  ])('does not try again after %s', async (status, { body, script }: { body?: object; script?: ChatScript }) => {
+  ])('do not follow %s', async (status, { body, script }: { body?: object; script?: ChatScript }) => {
     const { seen, client } = impatient();
     world.stub.next = script ? [script] : [];
     await expect(ask(client, body)).rejects.toMatchObject({ status: Number(status) });
     expect(seen).toHaveLength(1);
   });
 
-  it('gives up after the retries that it was allowed, with the last error', async () => {
+  it('end after the allowed number with the last error', async () => {
     const { seen, client } = impatient();
     world.stub.next = [told(500), told(502), told(500)];
     await expect(ask(client)).rejects.toBeInstanceOf(OpenAI.InternalServerError);

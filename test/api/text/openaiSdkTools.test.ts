@@ -1,4 +1,4 @@
-/** Tools, schemas and streams by the helpers of the published OpenAI SDK, with nothing changed but the address. */
+/** Tools, schemas and streams with the helpers of the published OpenAI SDK, with only its address changed. */
 import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction';
@@ -33,11 +33,11 @@ const WEATHER = {
 const call = (id: string, city: string) => ({ id, name: 'weather', arguments: JSON.stringify({ city }) });
 const PARIS = call('call_paris', 'Paris');
 const ROME = call('call_rome', 'Rome');
-/** As clients see the two. */
+/** Both calls as clients see them. */
 const CALLED = [PARIS, ROME].map(({ id, ...named }) => ({ id, type: 'function', function: named }));
 
 describe('a tool call', () => {
-  it('reaches the client with its arguments whole, and the tool the model as it was sent', async () => {
+  it('reaches the client with complete arguments, and its tool reaches the model unchanged', async () => {
     world.stub.next = [{ toolCalls: [PARIS] }];
     const { choices } = await client.chat.completions.create({
       ...ASK,
@@ -51,7 +51,7 @@ describe('a tool call', () => {
     });
   });
 
-  it('beside another one keeps its place and its id', async () => {
+  it('keeps its place and id beside another one', async () => {
     world.stub.next = [{ toolCalls: [PARIS, ROME] }];
     const asked = { ...ASK, tools: [WEATHER], parallel_tool_calls: true };
     const { choices } = await client.chat.completions.create(asked);
@@ -59,7 +59,7 @@ describe('a tool call', () => {
     expect(world.stub.received[0]?.body.parallel_tool_calls).toBe(true);
   });
 
-  it('and its result go back to the model as the client got them', async () => {
+  it('returns to the model unchanged, with its result', async () => {
     world.stub.next = [{ toolCalls: [PARIS, ROME] }, { tokens: ['Sun', ' in', ' both.'] }];
     const first = await client.chat.completions.create({ ...ASK, tools: [WEATHER] });
     const message = first.choices[0]?.message;
@@ -121,7 +121,7 @@ describe('a schema', () => {
   const response_format = zodResponseFormat(report, 'report');
   const TOLD = ['{"city":', '"Paris",', '"degrees":', '21}'];
 
-  it('reaches the model as it was sent, and its answer is parsed', async () => {
+  it('reaches the model unchanged, and its answer is parsed', async () => {
     world.stub.next = [{ tokens: TOLD }];
     const { choices } = await client.chat.completions.parse({ ...ASK, response_format });
     expect(choices[0]?.message.parsed).toEqual({ city: 'Paris', degrees: 21 });
@@ -130,7 +130,7 @@ describe('a schema', () => {
     });
   });
 
-  it('is parsed at the end of a stream, and as far as it goes on the way', async () => {
+  it('is parsed at the end of a stream, and partially before', async () => {
     world.stub.next = [{ tokens: TOLD }];
     const parsed: unknown[] = [];
     const stream = client.chat.completions.stream({ ...ASK, response_format });
@@ -143,15 +143,15 @@ describe('a schema', () => {
   it.each([
     ['length', 'LengthFinishReasonError'],
     ['content_filter', 'ContentFilterFinishReasonError'],
-  ])('that was cut by %s is told as one', async (finishReason, name) => {
+  ])('of an answer that was cut by %s throws its own error', async (finishReason, name) => {
     world.stub.next = [{ tokens: TOLD.slice(0, 2), finishReason }];
     const error = await client.chat.completions.parse({ ...ASK, response_format }).catch((thrown) => thrown);
     expect(error.constructor.name).toBe(name);
   });
 });
 
-describe('a stream of the helper', () => {
-  it('puts the calls together, piece by piece and in the end, and counts', async () => {
+describe('a stream with the SDK helper', () => {
+  it('assembles the calls chunk by chunk and at the end, with the usage', async () => {
     world.stub.next = [{ toolCalls: [PARIS, ROME] }];
     const stream = client.chat.completions.stream({
       ...{ ...ASK, tools: [WEATHER], stream_options: { include_usage: true } },
@@ -170,7 +170,7 @@ describe('a stream of the helper', () => {
     expect(usage?.completion_tokens).toBeGreaterThan(0);
   });
 
-  it('has words, each choice of its own, and the probabilities', async () => {
+  it('has the words and probabilities of each choice', async () => {
     world.stub.next = [{ tokens: ['one', ' two'] }];
     const stream = client.chat.completions.stream({ ...ASK, n: 2, logprobs: true });
     const { choices } = await stream.finalChatCompletion();
@@ -180,7 +180,7 @@ describe('a stream of the helper', () => {
     }
   });
 
-  it('that breaks off is an error of the API, after the words that came', async () => {
+  it('that breaks off throws an API error after the received words', async () => {
     world.stub.next = [{ tokens: ['one', ' two', ' three'], cutAfterFrames: 3, pauseMs: 5 }];
     const stream = await client.chat.completions.create({ ...ASK, stream: true });
     let text = '';
@@ -191,7 +191,7 @@ describe('a stream of the helper', () => {
     expect(text).toBe('one two');
   });
 
-  it('that the client leaves is billed for what was sent by then', async () => {
+  it('is billed for the sent tokens when the client leaves', async () => {
     world.stub.next = [{ tokens: Array.from({ length: 50 }, (_, at) => ` w${at}`), pauseMs: 5 }];
     const stream = await client.chat.completions.create({ ...ASK, stream: true });
     let id = '';

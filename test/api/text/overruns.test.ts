@@ -1,4 +1,4 @@
-/** An upstream that counts more than was held for: an answer that came whole is billed by its word, one that was left by the hold. */
+/** An upstream that counts more than the hold: that count bills a complete answer, the hold an abandoned one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
@@ -26,7 +26,7 @@ async function spentBy(act: () => Promise<unknown>): Promise<bigint> {
   return before - (await funds());
 }
 
-it.each([false, true])('is paid what the service tells, and the client is told so (stream: %s)', async (stream) => {
+it.each([false, true])('bills the usage of the service, and reports it to the client (stream: %s)', async (stream) => {
   let told: { cost: { usd: number } } | undefined;
   const spent = await spentBy(async () => {
     world.stub.next.push({ usage: USAGE });
@@ -37,7 +37,7 @@ it.each([false, true])('is paid what the service tells, and the client is told s
   expect([spent, BigInt(Math.round((told?.cost.usd ?? 0) * 1e9))]).toEqual([COST, COST]);
 });
 
-it('is paid the hold at most where the client left, which is logged and counted', async () => {
+it('bills at most the hold when the client left, and logs and counts the overrun', async () => {
   const usdOf = async () =>
     new Map((await ledgerOverrunUsd.get()).values.map(({ labels, value }) => [labels.outcome, value]));
   const countOf = async () =>

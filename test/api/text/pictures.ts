@@ -1,4 +1,4 @@
-/** Pictures as far as anybody looks into them here: headers that say a size. */
+/** Pictures with as much content as the inspection reads: headers with a size. */
 import { crc32, deflateSync } from 'node:zlib';
 
 function chunk(name: string, content: Buffer): Buffer {
@@ -9,7 +9,7 @@ function chunk(name: string, content: Buffer): Buffer {
   return Buffer.concat([around.subarray(0, 4), body, around.subarray(4)]);
 }
 
-/** A whole one when it is small; a large one says its size and has next to no pixels: what a bomb looks like. */
+/** Complete when small. A large one declares its size and has almost no pixels, like a decompression bomb. */
 export function png(width: number, height: number): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -24,7 +24,7 @@ export function png(width: number, height: number): Buffer {
   ]);
 }
 
-/** With the metadata of a camera before the frame. */
+/** Has camera metadata before the frame. */
 export function jpeg(width: number, height: number): Buffer {
   const camera = Buffer.from([0xff, 0xe1, 0x01, 0x00, ...Buffer.alloc(254)]);
   const frame = Buffer.from([0xff, 0xc2, 0, 17, 8, 0, 0, 0, 0, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1]);
@@ -49,7 +49,7 @@ export function webp(kind: 'VP8 ' | 'VP8L' | 'VP8X', width: number, height: numb
   return bytes;
 }
 
-/** Of two items, the smaller a preview. */
+/** Has two items: a small preview and the picture. */
 export function heif(brand: string, width: number, height: number): Buffer {
   const size = (w: number, h: number) => {
     const box = Buffer.alloc(20);
@@ -62,7 +62,7 @@ export function heif(brand: string, width: number, height: number): Buffer {
   return Buffer.concat([head, size(16, 16), size(width, height)]);
 }
 
-/** As many pictures in one as are asked for, of one pixel each. */
+/** Has this number of frames of one pixel each. */
 export function gif(frames: number): Buffer {
   const head = Buffer.from('GIF89a\x40\0\x40\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
   const frame = Buffer.from(',\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0', 'latin1');

@@ -1,4 +1,4 @@
-/** A service that counts reasoning beside the limit of an answer is paid for it: the hold has room for both. */
+/** A service that counts reasoning beside the answer limit is paid for it: the hold covers both. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { textFeaturesOf } from '../../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
@@ -26,7 +26,7 @@ async function ask(more: object, headers: Record<string, string> = {}) {
 
 const bound = async (more: object) => (await ask(more, { 'x-service-dry-run': 'true' })).bounds[0].cost.usd * 1e9;
 
-it('an answer of ten tokens after 8,000 of reasoning is paid in full', async () => {
+it('bills in full an answer of ten tokens after 8,000 of reasoning', async () => {
   const usage = {
     ...{ prompt_tokens: 12, completion_tokens: 10, total_tokens: 8_022 },
     completion_tokens_details: { reasoning_tokens: 8_000 },
@@ -36,7 +36,7 @@ it('an answer of ten tokens after 8,000 of reasoning is paid in full', async () 
   expect((await world.entryOf(id))?.amountNano).toBe(12n * 1_000n + 8_010n * 2_000n);
 });
 
-it('the hold has room for reasoning, and none where the request or the service has none beside', async () => {
+it('holds an amount for reasoning, unless the request or the service has none beside the answer', async () => {
   const plain = await bound({ reasoning: { enabled: false } });
   expect(await bound({ reasoning: { enabled: true } })).toBeGreaterThan(plain + 8_000 * 2_000);
   expect(await bound({ model: 'gpt-second' })).toBe(plain);

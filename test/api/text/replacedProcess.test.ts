@@ -1,4 +1,4 @@
-/** An API process that is told to stop under a long stream: the bill stands, and the client is told. */
+/** An API process that stops during a long stream: the bill is written, and the client gets an error frame. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { createWorld, spawnApi } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 
-/** Words for minutes. */
+/** Output for minutes. */
 const ENDLESS = { tokens: Array.from({ length: 20_000 }, (_, index) => ` w${index}`), pauseMs: 20 };
 
 let stub: OpenAiStub;
@@ -36,7 +36,7 @@ beforeAll(async () => {
     models: [{ id: 'house', type: 'text', provider: 'llm', upstreamModel: 'gpt-stub', privacy: 'private', spec }],
   };
   await writeFile(file, JSON.stringify(configuration));
-  // A slow machine has a third of it to settle the stream.
+  // A slow machine has a third of this time to settle the stream.
   environment = { ...(await createWorld()).environment, FAREBOX_CONFIG: file, FAREBOX_DRAIN_SECONDS: '24' };
   sql = openPool({ databaseUrl: environment.DATABASE_URL ?? '', applicationName: 'test' });
   ({ id: accountId } = await createAccount(sql, { name: 'replaced' }));
@@ -64,7 +64,7 @@ it('a long stream ends with an error frame, its bill stands, and the books are c
   const streamed = await ask(api.baseUrl, true);
   const reader = streamed.body?.getReader();
   let text = Buffer.from((await reader?.read())?.value ?? []).toString();
-  // A whole answer that does not come in time is cut with the connection, and costs nothing.
+  // A complete answer that is late is cut with the connection, and costs nothing.
   const whole = ask(api.baseUrl, false).then(
     ({ status }) => status,
     () => 'cut',
@@ -99,7 +99,7 @@ it('a long stream ends with an error frame, its bill stands, and the books are c
 it.each([
   ['by the count of its service where that comes in time', { delayMs: 4_000 }, true],
   ['by its prompt where the time to read it ends first', { hang: 'head' as const }, false],
-])('a whole answer whose client has left is billed %s', async (_how, plan, isWhole) => {
+])('bills a complete answer whose client has left %s', async (_how, plan, isWhole) => {
   const { id } = await createAccount(sql, { name: 'left' });
   const { secret: key } = await createKey(sql, { accountId: id, keyType: 'INFERENCE' });
   await grant(sql, {

@@ -1,4 +1,4 @@
-/** What was sent and received is counted where a service does not tell its usage, or tells less than there is. */
+/** Local token counts when a service reports no usage or too little. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { countCompletion, Tally } from '../../../api/text/tally.ts';
@@ -57,13 +57,13 @@ it.each<[string, ChatRequest, number]>([
     }),
     300,
   ],
-])('%s counts, and no more than was held for it', async (_name, request, least) => {
+])('counts %s, and no more than was held for it', async (_name, request, least) => {
   const prompt = await counted(request);
   expect(prompt).toBeGreaterThanOrEqual((await counted(PLAIN)) + least);
   expect(prompt).toBeLessThanOrEqual(promptTokensOf(request));
 });
 
-describe('an answer whose service tells', () => {
+describe('an answer whose service reports', () => {
   const usage = (completionTokens: number): TokenUsage => ({
     ...{ promptTokens: 10, cachedTokens: 4, cacheWriteTokens: 0, completionTokens, reasoningTokens: 0 },
   });
@@ -89,7 +89,7 @@ describe('an answer whose service tells', () => {
     ['nothing of its stream', () => streamed(text(WORDS), told(0))],
     ['nothing of its calls', () => streamed(call(WORDS), told(0))],
     ['half of its stream and then no more', () => streamed(text(WORDS), told(350), text(WORDS), text(WORDS))],
-  ])('%s is counted here', async (_name, count) => {
+  ])('%s is counted locally', async (_name, count) => {
     const { usage: found, counted: isOurs } = await count();
     expect([isOurs, found.promptTokens, found.cachedTokens]).toEqual([true, 10, 4]);
     expect(found.completionTokens).toBeGreaterThan(300);
@@ -100,12 +100,12 @@ describe('an answer whose service tells', () => {
     ['more than can be seen', () => whole('Yes.', 500), 500],
     ['all of its stream at its end', () => streamed(text(WORDS), told(10), text(WORDS), told(690)), 690],
     ['few tokens of a text that is encrypted', () => whole(WORDS, 5, { ...PLAIN, e2eeHeaders: {} }), 5],
-  ])('%s is believed', async (_name, count, completionTokens) => {
+  ])('%s keeps that count', async (_name, count, completionTokens) => {
     expect(await count()).toEqual({ usage: usage(completionTokens), counted: false });
   });
 });
 
-describe('an encrypted answer whose service does not tell', () => {
+describe('an encrypted answer without usage', () => {
   /** Bytes that encryption adds to a text: a public key, a nonce and a tag. */
   const sealed = (bytes: number) => randomBytes(93 + bytes).toString('hex');
   const request = chatRequest({ messages: [{ role: 'user', content: sealed(400) }], e2eeHeaders: {} });
@@ -119,12 +119,12 @@ describe('an encrypted answer whose service does not tell', () => {
     for (let count = 0; count < pieces; count += 1) tally.add(delta(sealed(bytes)));
     const { usage } = await tally.countLeft(request);
     expect(usage.completionTokens).toBe(completionTokens);
-    // 100 for the text, and what stands around a message.
+    // 100 for the text, plus the message frame.
     expect(usage.promptTokens).toBeGreaterThanOrEqual(100);
     expect(usage.promptTokens).toBeLessThan(120);
   });
 
-  it('counts a whole one by its bytes', async () => {
+  it('counts a complete answer by its bytes', async () => {
     const choices = [{ index: 0, message: { content: sealed(400) }, finishReason: 'stop' as const }];
     const { usage } = await countCompletion(request, { choices, usage: undefined });
     expect(usage.completionTokens).toBe(100);
@@ -136,7 +136,7 @@ describe('an encrypted answer whose service does not tell', () => {
     expect((await tally.countLeft(request)).usage.completionTokens).toBe(100);
   });
 
-  it('takes what was told early, where that is more', async () => {
+  it('uses the usage reported early when that is more', async () => {
     const tally = new Tally();
     tally.add(delta(sealed(3)));
     const usage = { promptTokens: 10, cachedTokens: 0, cacheWriteTokens: 0 };

@@ -1,4 +1,4 @@
-/** An API with text models behind a stub of OpenAI's, and an account that can pay. */
+/** An API with text models behind an OpenAI stub, and an account with funds. */
 import { randomUUID } from 'node:crypto';
 import { vi } from 'vitest';
 import type { Route } from '../../../api/http/route.ts';
@@ -12,13 +12,13 @@ import { startApi, type TestApi } from '../startApi.ts';
 export interface TextWorld {
   api: TestApi;
   stub: OpenAiStub;
-  /** What `gpt-second` stands behind. */
+  /** The upstream of `gpt-second`. */
   second: OpenAiStub;
   key: string;
   accountId: string;
   chat(body: object, init?: RequestInit & { key?: string }): Promise<Response>;
   entryOf(chatId: string): Promise<Entry | undefined>;
-  /** Resolves when nothing is held and nothing is under way any more. */
+  /** Resolves when no hold is open and no call is in flight. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ interface Entry {
   notes: string;
 }
 
-/** USD per million tokens: in 1, out 2, cached 0.1. */
+/** USD per million tokens. Input is 1, output 2, cached input 0.1. */
 const PRICE = (amount: number) => ({ usd: amount, diem: amount });
 
 export function textModel(changes: Partial<TextModel>): TextModel {

@@ -1,4 +1,4 @@
-/** Whatever an upstream does: the documented answer, and the right charge. */
+/** Every upstream behaviour gets the documented answer and the right charge. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** `sent`: the tokens that the upstream sent; `told`: those that its usage tells. */
+/** `sent` bills the tokens that the upstream sent, `told` those of its usage. */
 type Billed = 'nothing' | 'sent' | { promptTokens: number; completionTokens: number; amountNano: bigint };
 
 interface Case {
@@ -21,7 +21,7 @@ interface Case {
   script: ChatScript;
   status: number;
   billed: Billed;
-  /** In the body, or in the events of a stream. */
+  /** Text in the body or in the events of a stream. */
   says?: string;
   retryAfter?: string;
 }
@@ -36,7 +36,7 @@ const usage = (prompt: number, completion: number, more: object = {}) => ({
 const WORDS = { tokens: [' one', ' two', ' three', ' four', ' five'] };
 const HTML = { body: '<html><body>It works!</body></html>', headers: { 'content-type': 'text/html' } };
 
-/** Before a single word came: the same for a whole answer and for a stream. */
+/** Failures before the first word, equal for a complete answer and a stream. */
 const REFUSED: Case[] = [
   { name: 'refuses the request', script: error(400), status: 400, billed: 'nothing' },
   { name: 'finds it unprocessable', script: error(422), status: 400, billed: 'nothing' },
@@ -93,7 +93,7 @@ const WHOLE: Case[] = [
     name: 'tells what was cached',
     script: { ...WORDS, ...usage(1_000, 5, { prompt_tokens_details: { cached_tokens: 900 } }) },
     status: 200,
-    // 100 × 1 + 900 × 0.1 + 5 × 2 millionths.
+    // Computed as 100 × 1 + 900 × 0.1 + 5 × 2 millionths.
     billed: { promptTokens: 1_000, completionTokens: 5, amountNano: 200_000n },
   },
   { name: 'does not tell its usage', script: { ...WORDS, usage: null }, status: 200, billed: 'sent' },
@@ -172,7 +172,7 @@ async function expectBill(id: string | undefined, billed: Billed): Promise<void>
   expect(entry).toMatchObject(billed);
 }
 
-/** So that what one case did to the health of the address is no matter of the next. */
+/** Waits until the failure of an earlier case no longer affects the upstream address. */
 async function heal(): Promise<void> {
   world.stub.next = [];
   await expect.poll(async () => (await world.chat({})).status, { interval: 100 }).toBe(200);
@@ -198,7 +198,7 @@ describe('an upstream', () => {
     await expectBill(/"id":"(chatcmpl-[0-9a-f]+)"/.exec(text)?.[1], expected.billed);
   });
 
-  it('has at least forty ways to behave', () => {
+  it('is tested in at least forty ways', () => {
     expect(BOTH.length).toBeGreaterThanOrEqual(40);
   });
 });
@@ -228,7 +228,7 @@ describe('a fallback', () => {
     expect(rows).toEqual([{ sku: 'gpt-second-llm-mtoken', prompt_tokens: '7' }]);
   });
 
-  it('is not asked when the request itself is at fault', async () => {
+  it('is not tried when the request itself is invalid', async () => {
     await heal();
     const before = world.second.received.length;
     world.stub.next = [error(400)];
@@ -236,7 +236,7 @@ describe('a fallback', () => {
     expect(world.second.received).toHaveLength(before);
   });
 
-  it('that the key may not call, or that lacks a feature, is passed over', async () => {
+  it('that the key may not call, or that lacks a feature, is skipped', async () => {
     await heal();
     const before = world.second.received.length;
     world.stub.next = [error(500)];
@@ -247,11 +247,11 @@ describe('a fallback', () => {
   });
 });
 
-it('a service that counts more than could be held is paid as far as funds reach, and the client is told that', async () => {
+it('bills a service that counts more than the hold as far as funds reach, and reports that to the client', async () => {
   await heal();
   const funds = async () => (await balanceOf(world.api.opened.dependencies.core.sql, world.accountId))?.usd ?? 0n;
   const before = await funds();
-  // 90,000 USD at 1 USD per million.
+  // This usage costs 90,000 USD at 1 USD per million.
   world.stub.next = [{ ...WORDS, ...usage(90_000_000_000, 5) }];
   const response = await world.chat({ max_completion_tokens: 10 });
   const { cost } = (await response.json()) as { cost: { usd: number } };

@@ -1,4 +1,4 @@
-/** A search on X is the model's own: asked for in the words of its service, and a cent with the answer. */
+/** A search on X is done by the model: requested in the form of its service, for a cent with the answer. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
@@ -33,7 +33,7 @@ const X = { service_parameters: { enable_x_search: true } };
 it.each([
   ['tool', { tools: [{ type: 'x_search' }] }],
   ['search_parameters', { search_parameters: { mode: 'on', sources: [{ type: 'x' }] } }],
-])('by %s', async (model, sent) => {
+])('requests the search by %s', async (model, sent) => {
   const response = await world.chat({ model, ...X });
   const answer = (await response.json()) as {
     id: string;
@@ -54,13 +54,13 @@ it.each([
   expect(entry?.notes).toContain('X search 1 × 0.01 USD');
 });
 
-it('beside the functions of the client', async () => {
+it('requests the search beside the functions of the client', async () => {
   const tools = [{ type: 'function', function: { name: 'look' } }];
   await world.chat({ model: 'tool', ...X, tools });
   expect(world.stub.received.at(-1)?.body.tools?.map(({ type }) => type)).toEqual(['function', 'x_search']);
 });
 
-it('nothing of it is sent or charged without the wish', async () => {
+it('sends and charges no search without a request for it', async () => {
   const response = await world.chat({ model: 'search_parameters' });
   const { cost } = (await response.json()) as { cost: { usd: number } };
   expect(cost.usd).toBeLessThan(0.01);

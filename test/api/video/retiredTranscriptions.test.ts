@@ -10,7 +10,7 @@ afterAll(() => api?.stop());
 const PATH = '/video/transcriptions';
 
 describe('POST /video/transcriptions', () => {
-  it('is gone for everyone, names what takes its place, and says so 60 times a minute to one address', async () => {
+  it('is gone for everyone, names its replacement, and answers one address 60 times a minute', async () => {
     const form = new FormData();
     form.set('file', new Blob([new Uint8Array(100_000)]), 'film.mp4');
     const sent: RequestInit[] = [

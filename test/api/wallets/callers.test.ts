@@ -1,4 +1,4 @@
-/** A wallet as a caller: signed in instead of a key, paid from its own account, told what is left. */
+/** A wallet as a caller: signed in without a key, charged on its own account, and shown its balance. */
 import { randomUUID } from 'node:crypto';
 import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,8 +18,8 @@ afterAll(() => world.close());
 
 const QUESTION = { model: 'gpt-stub', messages: [{ role: 'user', content: 'Hello there' }] };
 
-describe('signing in', () => {
-  it('the unchanged x402 library signs in on chat with what the 402 tells it', async () => {
+describe('the sign-in of a wallet', () => {
+  it('works with the unchanged x402 library and the 402 of chat', async () => {
     const { account, accountId } = await world.wallet(TEN_USD);
     const response = await wrapFetchWithSIWx(fetch, account)(`${world.api.baseUrl}/chat/completions`, {
       method: 'POST',
@@ -30,13 +30,13 @@ describe('signing in', () => {
     expect(await world.balance({ accountId })).toBeLessThan(TEN_USD);
   });
 
-  it.each(['SIGN-IN-WITH-X', 'X-Sign-In-With-X'])('by %s', async (name) => {
+  it.each(['SIGN-IN-WITH-X', 'X-Sign-In-With-X'])('is accepted as %s', async (name) => {
     const wallet = await world.wallet(TEN_USD);
     const response = await world.api.call('/jobs', { headers: { [name]: await wallet.header() } });
     expect(response.status).toBe(200);
   });
 
-  it('an address in any case is one account', async () => {
+  it('gives one account for any case of the address', async () => {
     const wallet = await world.wallet(TEN_USD);
     const { address } = wallet.account;
     for (const spelling of [address, address.toLowerCase()]) {
@@ -46,7 +46,7 @@ describe('signing in', () => {
     }
   });
 
-  it('a refused sign-in is 401 with its code', async () => {
+  it('gives 401 with its code when it is refused', async () => {
     const wallet = await world.wallet(TEN_USD);
     const headers = { 'sign-in-with-x': await wallet.header() };
     expect((await world.api.call('/jobs', { headers })).status).toBe(200);
@@ -61,7 +61,7 @@ describe('signing in', () => {
     }
   });
 
-  it('a wallet alone opens none of the routes that take keys only', async () => {
+  it('opens no route for keys alone', async () => {
     const wallet = await world.wallet(TEN_USD);
     const headers = { 'sign-in-with-x': await wallet.header() };
     const closed = ROUTES.filter(({ access }) => access !== 'open' && !isForWallets(access));
@@ -77,13 +77,13 @@ describe('signing in', () => {
     }
   });
 
-  it('a wallet and a key together are one too many', async () => {
+  it('is refused beside a key', async () => {
     const wallet = await world.wallet(TEN_USD);
     const headers = { 'sign-in-with-x': await wallet.header() };
     expect((await world.api.call('/jobs', { headers, key: world.key })).status).toBe(400);
   });
 
-  it('a suspended account opens nothing, at once', async () => {
+  it('is refused at once for a suspended account', async () => {
     const wallet = await world.wallet(TEN_USD);
     const call = async () =>
       (await world.api.call('/jobs', { headers: { 'sign-in-with-x': await wallet.header() } })).status;
@@ -94,8 +94,8 @@ describe('signing in', () => {
   });
 });
 
-describe('paying', () => {
-  it('what is left is told with an answer, and is what the ledger says', async () => {
+describe('the balance header', () => {
+  it('shows the balance of the ledger with an answer', async () => {
     const wallet = await world.wallet(TEN_USD);
     const response = await world.chatAs(wallet);
     expect(response.status).toBe(200);
@@ -105,7 +105,7 @@ describe('paying', () => {
     expect(response.headers.get('x-balance-remaining')).toBe(formatNano(left));
   });
 
-  it('at the head of a stream it is what the hold leaves', async () => {
+  it('shows the balance less the hold at the beginning of a stream', async () => {
     const wallet = await world.wallet(TEN_USD);
     const { accountId } = wallet;
     const { sql } = world.api.opened.dependencies.core;
@@ -122,7 +122,7 @@ describe('paying', () => {
     expect(await world.balance(wallet)).toBeGreaterThan(TEN_USD - held);
   });
 
-  it('it is told with errors and with free answers, too', async () => {
+  it('comes with errors and with free answers', async () => {
     const wallet = await world.wallet(TEN_USD);
     const unknown = await world.chatAs(wallet, { model: 'nothing' });
     expect([unknown.status, unknown.headers.get('x-balance-remaining')]).toEqual([404, '10']);
@@ -131,7 +131,7 @@ describe('paying', () => {
     expect([jobs.status, jobs.headers.get('x-balance-remaining')]).toEqual([200, '10']);
   });
 
-  it('it is told by every route that takes wallets, whatever the answer is', async () => {
+  it('comes from every route for wallets with any answer', async () => {
     const wallet = await world.wallet(TEN_USD);
     for (const { method, path } of ROUTES.filter(({ access }) => isForWallets(access))) {
       const filled = path.replace('{walletAddress}', wallet.account.address).replaceAll(/\{\w+\}/g, randomUUID());
@@ -145,13 +145,13 @@ describe('paying', () => {
     }
   });
 
-  it('a key is told nothing of it', async () => {
+  it('is absent for a key', async () => {
     const response = await world.chat({});
     expect(response.headers.has('x-balance-remaining')).toBe(false);
   });
 });
 
-it('jobs of a wallet are its own: listed, shown and told to it, and to no other wallet', async () => {
+it('shows the jobs of a wallet to that wallet alone', async () => {
   const [owner, other] = [await world.wallet(TEN_USD), await world.wallet(TEN_USD)];
   const { sql } = world.api.opened.dependencies.core;
   const queueId = await acceptJob(sql, { accountId: owner.accountId, keyId: null });
@@ -167,11 +167,11 @@ it('jobs of a wallet are its own: listed, shown and told to it, and to no other 
   expect((await call(other, `/jobs/${queueId}`)).status).toBe((await call(other, `/jobs/${randomUUID()}`)).status);
 });
 
-describe('without funds', () => {
+describe('a wallet without funds', () => {
   it.each([
     ['never topped up', 0n],
     ['below the least', 99_999_999n],
-  ])('a wallet that was %s is told how to top up, before its body is read', async (_name, nanoUsd) => {
+  ])('that was %s gets the payment offers before its body is read', async (_name, nanoUsd) => {
     const wallet = await world.wallet(nanoUsd);
     const headers = { 'sign-in-with-x': await wallet.header(), 'content-type': 'text/plain' };
     const response = await world.api.call('/chat/completions', { method: 'POST', headers, body: '{' });
@@ -210,7 +210,7 @@ describe('without funds', () => {
     expect(response.headers.get('x-balance-remaining')).toBe(formatNano(nanoUsd));
   });
 
-  it('with more than the least but less than the price, it is told how to top up, too', async () => {
+  it('gets the payment offers also with more than the minimum but less than the price', async () => {
     const wallet = await world.wallet(100_000_000n);
     const response = await world.chatAs(wallet, { max_tokens: 90_000 });
     expect(response.status).toBe(402);
@@ -221,7 +221,7 @@ describe('without funds', () => {
     expect(response.headers.has('payment-required')).toBe(true);
   });
 
-  it('its jobs are listed and its quotes made all the same', async () => {
+  it('may still list its jobs and get quotes', async () => {
     const wallet = await world.wallet();
     const headers = { 'sign-in-with-x': await wallet.header() };
     const jobs = await world.api.call('/jobs', { headers });

@@ -1,4 +1,4 @@
-/** What a stranger is told: what to pay with, Base first, and how to sign in. */
+/** Answers to callers without a credential: payment offers, with Base first, and the sign-in challenge. */
 import { decodePaymentRequiredHeader } from '@x402/core/http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { json } from '../../../api/http/answer.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-it('a stranger learns what to pay and what to sign, in the body and in the header', async () => {
+it('sends payment offers and a sign-in challenge in the body and in the header', async () => {
   const response = await api.call('/chat/completions', { method: 'POST' });
   expect(response.status).toBe(402);
   const { host } = new URL(api.origin);
@@ -68,7 +68,7 @@ it('a stranger learns what to pay and what to sign, in the body and in the heade
   expect(decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '')).toEqual(offer);
 });
 
-it('where only a wallet of its own is known, nothing is for sale, and a bad sign-in has no code', async () => {
+it('sends no offers and no error codes on a route for the wallet itself', async () => {
   const wallet = await newWallet(api);
   const path = `/test/own/${wallet.account.address}`;
   const stranger = await api.call(path);
@@ -81,7 +81,7 @@ it('where only a wallet of its own is known, nothing is for sale, and a bad sign
   expect(await own.json()).toEqual({ address: wallet.account.address.toLowerCase() });
 });
 
-it('a payment passes where everybody may call, and nowhere else', async () => {
+it('accepts a payment header on open routes alone', async () => {
   const headers = { 'payment-signature': 'e30=' };
   const passed = await api.call('/test/open', { method: 'POST', headers });
   expect(await passed.json()).toEqual({ payment: 'e30=' });
@@ -100,7 +100,7 @@ function network(name: string, offer: (amount: string) => Promise<PaymentRequire
   };
 }
 
-it('networks are asked once for many strangers; Base stands first, and one that is away is left out', async () => {
+it('queries the networks once for many callers, puts Base first, and omits an unavailable one', async () => {
   let asked = 0;
   const offering = (name: string) =>
     network(name, async (amount) => {

@@ -1,4 +1,4 @@
-/** Five calls of a wallet at once, whichever process they come to. */
+/** Limit of five calls in flight per wallet over all processes. */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { defineRoute } from '../../../api/http/route.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 import { newWallet, type TestWallet, welcomeWallets } from './walletWorld.ts';
 
-/** What the calls wait for. */
+/** The calls wait for this gate. */
 let gate: { open: () => void; opened: Promise<void> };
 let waiting = 0;
 
@@ -62,7 +62,7 @@ async function call(turn: number, path: string, wallet: TestWallet): Promise<Res
   return await api.call(path, { method: 'POST', headers });
 }
 
-it.each(['/test/wait', '/test/stream'])('a sixth call beside five of %s is refused in every process', async (path) => {
+it.each(['/test/wait', '/test/stream'])('refuses a sixth call beside five of %s in every process', async (path) => {
   const [wallet, other] = [await newWallet(apis[0] as TestApi), await newWallet(apis[0] as TestApi)];
   const calls = Array.from({ length: 5 }, (_, turn) => call(turn, path, wallet));
   await expect.poll(() => waiting).toBe(5);
@@ -83,13 +83,13 @@ it.each(['/test/wait', '/test/stream'])('a sixth call beside five of %s is refus
     expect(response.status).toBe(200);
     await response.text();
   }
-  // What was answered is over: the next five are in, one after the other and all at once.
+  // The answered calls have ended: the next five are admitted, one after the other and all at once.
   await expect
     .poll(async () => (await Promise.all([0, 1, 2, 3, 4].map((turn) => call(turn, path, wallet)))).map((r) => r.status))
     .toEqual([200, 200, 200, 200, 200]);
 });
 
-it('whoever goes away makes room', async () => {
+it('admits a new call when a client disconnects', async () => {
   const wallet = await newWallet(apis[0] as TestApi);
   const leaving = new AbortController();
   const headers = async () => ({ 'sign-in-with-x': await wallet.header() });

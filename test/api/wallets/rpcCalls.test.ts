@@ -1,4 +1,4 @@
-/** A wallet calls blockchain nodes as a key does: paid by the call, limited by itself, told what is left. */
+/** A wallet calls blockchain nodes like a key: charged per call, limited separately, with its balance shown. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatNano } from '../../../domain/money.ts';
 import { together } from '../../harness/together.ts';
@@ -6,7 +6,7 @@ import { booked, call, post, type RpcReply, type RpcWorld, startRpcWorld } from 
 import { newWallet, type TestWallet, welcomeWallets } from './walletWorld.ts';
 
 const TEN_USD = 10_000_000_000n;
-/** 20 credits of 700 nano-USD. */
+/** 20 credits of 700 nano USD. */
 const CALL = 14_000n;
 
 let world: RpcWorld;
@@ -23,7 +23,7 @@ async function callAs(wallet: TestWallet, body = call('eth_chainId')): Promise<R
 
 const left = ({ headers }: RpcReply) => headers.get('x-balance-remaining');
 
-it('calls and batches are paid from its account, and the answer says what is left', async () => {
+it('charges calls and batches to its account, and shows the balance', async () => {
   const wallet = await newWallet(world.api, TEN_USD);
   const one = await callAs(wallet);
   expect([one.status, left(one)]).toEqual([200, formatNano(TEN_USD - CALL)]);
@@ -34,7 +34,7 @@ it('calls and batches are paid from its account, and the answer says what is lef
   expect(charged).toBe(11n * CALL);
 });
 
-it('it has the limits of a caller for itself, and is told what is left beside them', async () => {
+it('limits each wallet separately, and shows the balance beside the limits', async () => {
   const [wallet, other] = [await newWallet(world.api, TEN_USD), await newWallet(world.api, TEN_USD)];
   const served = await together(
     Array.from({ length: 100 }, () => () => callAs(wallet)),
@@ -47,7 +47,7 @@ it('it has the limits of a caller for itself, and is told what is left beside th
   expect((await callAs(other)).status).toBe(200);
 });
 
-it('one without funds is told how to top up, and no node is asked', async () => {
+it('sends payment offers to a wallet without funds, without a node request', async () => {
   const poor = await newWallet(world.api);
   const before = world.node.requests;
   const reply = await callAs(poor);

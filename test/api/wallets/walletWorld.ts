@@ -1,4 +1,4 @@
-/** An API that wallets can sign in to and that offers one network to pay on, and wallets that have funds there. */
+/** An API with wallet sign-in and one payment network, and wallets with funds. */
 import { randomUUID } from 'node:crypto';
 import { createSIWxPayload, encodeSIWxHeader } from '@x402/extensions/sign-in-with-x';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
@@ -17,12 +17,12 @@ export const RECEIVER = '0x000000000000000000000000000000000000fa5e';
 export interface TestWallet {
   account: PrivateKeyAccount;
   accountId: string;
-  /** A fresh sign-in; `address` as it is to be spelled. */
+  /** Returns a new sign-in. `address` overrides the spelling. */
   header(address?: string): Promise<string>;
 }
 
 export interface WalletWorld extends TextWorld {
-  /** With so many nano-USD; without any, its account has no row. */
+  /** Creates a wallet with nano USD. Without an amount its account has no row. */
   wallet(nanoUsd?: bigint): Promise<TestWallet>;
   balance(wallet: Pick<TestWallet, 'accountId'>): Promise<bigint>;
   chatAs(wallet: TestWallet, body?: object, headers?: Record<string, string>): Promise<Response>;
@@ -49,18 +49,18 @@ export async function startWalletWorld(more: (config: Config) => Config = (confi
   };
 }
 
-/** Lets them sign in here, and pay on one network. */
+/** Enables sign-in and one payment network. */
 export function welcomeWallets({ opened, origin }: TestApi): void {
   const {
     core: { config },
     accounts: { payments },
   } = opened.dependencies;
-  // The x402 libraries sign nothing for an address other than the one that answers.
+  // The x402 libraries sign only for the address that answers.
   config.publicUrl = origin;
   (payments as Map<string, PaymentNetwork>).set(BASE_MAINNET, baseOffer());
 }
 
-/** `chain`: its funds are those of a contract at its address there. */
+/** With `chain`, the funds belong to a contract at its address there. */
 export async function newWallet({ opened, origin }: TestApi, nanoUsd = 0n, chain?: string): Promise<TestWallet> {
   const { sql } = opened.dependencies.core;
   const account = privateKeyToAccount(generatePrivateKey());
@@ -89,7 +89,7 @@ async function signedBy(
   return encodeSIWxHeader({ ...(await createSIWxPayload(info, account, origin)), address });
 }
 
-/** What is offered, by a network on which nobody pays here. */
+/** A payment network with an offer, on which no payment is possible. */
 function baseOffer(): PaymentNetwork {
   const nobody = () => Promise.reject(new Error('nobody pays here'));
   return {

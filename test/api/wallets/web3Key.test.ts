@@ -1,4 +1,4 @@
-/** A wallet signs a token and has an API key of its account: capped, expiring, or one that makes others. */
+/** A wallet signs a token and gets an API key of its account, which may have a limit, an expiry and ADMIN rights. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseSignInText } from '../../../domain/signIn/text.ts';
 import { newSolanaWallet, signText } from '../../harness/signIns.ts';
@@ -40,7 +40,7 @@ async function signedToken(wallet: TestWallet, token?: string) {
   return { address: wallet.account.address, signature, token: text, apiKeyType: 'ADMIN' };
 }
 
-it('a wallet without an account gets a key; what the wallet spends is what the key sees', async () => {
+it("gives a wallet without an account a key, which sees the wallet's charges", async () => {
   const wallet = await world.wallet();
   const made = await post(PATH, await signedToken(wallet));
   expect(made).toMatchObject({
@@ -65,7 +65,7 @@ it('a wallet without an account gets a key; what the wallet spends is what the k
   expect(analytics).toMatchObject({ byKey: [{ apiKeyId: null }] });
 });
 
-it('the key may be capped and expire, and be a child of another of the wallet', async () => {
+it('allows a limit, an expiry and a parent key of the same wallet', async () => {
   const wallet = await world.wallet(10_000_000_000n);
   const admin = await post(PATH, await signedToken(wallet));
   const parent = await post(PATH, { ...(await signedToken(wallet)), apiKeyType: 'INFERENCE' });
@@ -88,7 +88,7 @@ it('the key may be capped and expire, and be a child of another of the wallet', 
   await expect.poll(async () => (await world.chat({}, { key: child.body.data.apiKey })).status).toBe(401);
 });
 
-it('a wallet of Solana makes such keys, too: capped, and with an end', async () => {
+it('makes keys with limits and expiry for a Solana wallet', async () => {
   const wallet = newSolanaWallet();
   const signedBySolana = async () => {
     const token = await newToken();
@@ -106,14 +106,14 @@ it('a wallet of Solana makes such keys, too: capped, and with an end', async () 
   expect((await post(PATH, other)).status).toBe(400);
 });
 
-it('a token makes one key, however often and however much at once it is sent', async () => {
+it('makes one key per token, however often it is sent at once', async () => {
   const body = await signedToken(await world.wallet());
   const made = await Promise.all(Array.from({ length: 10 }, () => post(PATH, body)));
   expect(made.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(made.filter(({ status }) => status === 400)).toHaveLength(9);
 });
 
-it('what is wrong is named', async () => {
+it('names the fault of an invalid request', async () => {
   const wallet = await world.wallet();
   const other = await world.wallet();
   const good = await signedToken(wallet);
@@ -142,7 +142,7 @@ it('what is wrong is named', async () => {
   expect((await post(PATH, good)).status).toBe(200);
 });
 
-it('what a wallet signs says in words what it does, for which domain and for how long', async () => {
+it('has a text that names its effect, domain and lifetime', async () => {
   const token = await newToken();
   const { publicUrl } = world.api.opened.dependencies.core.config;
   const { host } = new URL(publicUrl);
@@ -153,7 +153,7 @@ it('what a wallet signs says in words what it does, for which domain and for how
   expect(await newToken('?apiKeyType=ADMIN')).toContain('an API key of type ADMIN that can spend');
 });
 
-it('with an address it is a whole EIP-4361 message, also of Solana, and makes the key that it says', async () => {
+it('is a complete EIP-4361 message with an address, also for Solana, and makes the stated key', async () => {
   const wallet = await world.wallet();
   const { address } = wallet.account;
   const token = await newToken(`?address=${address.toLowerCase()}&apiKeyType=INFERENCE`);

@@ -1,4 +1,4 @@
-/** A chain that is away, slow or of two minds while a payment is presented: the route says so, and nothing is lost by it. */
+/** A chain that is down, slow or inconsistent when a payment is presented: the route says so, and nothing is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTopUpService } from '../../../api/wallets/topUpService.ts';
 import { creditedBody, inProgressBody, timeoutBody } from '../../../api/x402/schema.ts';
@@ -10,7 +10,7 @@ import { headerOf, paidConfig, paidEnvironment } from '../../payments/paidWorld.
 import { DOLLAR, type Signed, signedOn } from '../../providers/payments/evm/signedPayments.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
-/** In place of 25 s. */
+/** Replaces 25 s. */
 const SETTLE_WAIT_MS = 1_000;
 
 let chain: EvmChain;
@@ -18,7 +18,7 @@ let nodes: [TestNode, TestNode];
 let deaf: TestNode;
 let apis: { api: TestApi; waiting: TestApi };
 let worker: Spawned;
-/** Presented to the nodes that hang, while the others are presented elsewhere. */
+/** A payment for the hanging nodes. The other payments go to other nodes. */
 let hanging: { signed: Signed; answer: Promise<Told>; isInTime: Promise<boolean> };
 
 beforeAll(async () => {
@@ -86,7 +86,7 @@ async function rowsOf({ payer }: Signed): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Asks again and again, with a block now and then, until it is credited. */
+/** Presents the payment and mines blocks until it is credited. Returns the amount. */
 async function credited(signed: Signed): Promise<number> {
   await expect
     .poll(
@@ -106,7 +106,7 @@ const AWAY = {
   body: { error: expect.stringContaining('present the same payment again') },
 };
 
-it('a chain that hangs keeps nobody waiting but who pays on it', async () => {
+it('a hanging chain delays only the payments on it', async () => {
   let answered = false;
   void hanging.answer.finally(() => {
     answered = true;
@@ -115,9 +115,9 @@ it('a chain that hangs keeps nobody waiting but who pays on it', async () => {
   expect([offer.status, answered]).toEqual([402, false]);
 });
 
-describe('a payment whose chain cannot be asked is not taken, and can be presented again', () => {
+describe('a payment whose chain cannot be queried, which is refused and can be presented again', () => {
   it.each(['hangs up', 'answers 500', 'answers HTML', 'answers garbage', 'answers 429'] as const)(
-    'where every node %s',
+    'when every node %s',
     async (how: NodeFailure) => {
       const signed = await signedOn(chain);
       for (const node of nodes) node.fail(how);
@@ -126,7 +126,7 @@ describe('a payment whose chain cannot be asked is not taken, and can be present
     },
   );
 
-  it('where one of two nodes fails, and where they disagree about it', async () => {
+  it('when one of two nodes fails, and when they disagree', async () => {
     const signed = await signedOn(chain);
     nodes[1].fail('hangs up');
     expect(await present(signed)).toMatchObject(AWAY);
@@ -143,7 +143,7 @@ describe('a payment whose chain cannot be asked is not taken, and can be present
   });
 });
 
-it('a payment that is not deep enough in time is told as pending with its transaction, and credited by asking again', async () => {
+it('a payment without enough confirmations in time is reported as pending, and credited on a later request', async () => {
   const { signed, details } = await presentUntilSent();
   expect(details).toMatchObject({
     status: 'pending',
@@ -155,7 +155,7 @@ it('a payment that is not deep enough in time is told as pending with its transa
   expect([again.status, again.retryAfter]).toEqual([409, '2']);
   expect(inProgressBody.parse(again.body).details).toEqual(details);
   expect(third).toEqual(again);
-  // One of the two nodes has not seen what the other shows: that is not enough.
+  // One of the two nodes lags behind, so the payment is not final.
   nodes[1].lag(3);
   await chain.mine(2);
   expect((await present(signed)).status).toBe(409);
@@ -166,7 +166,7 @@ it('a payment that is not deep enough in time is told as pending with its transa
   expect(creditedBody.parse(body).data.paymentId).toBe(details.paymentId);
 });
 
-/** Presents payments with longer and longer waits, until the worker sends one before the wait ends. */
+/** Presents payments with growing waits until the worker sends one before the wait ends. */
 async function presentUntilSent() {
   for (let settleWaitMs = SETTLE_WAIT_MS; ; settleWaitMs *= 4) {
     const { dependencies } = apis.api.opened;
@@ -183,7 +183,7 @@ async function presentUntilSent() {
   }
 }
 
-it('a payment whose chain hangs is not taken, and its payer hears so within ten seconds', async () => {
+it('a payment whose chain hangs is refused within ten seconds', async () => {
   const { signed, answer, isInTime } = hanging;
   expect(await answer).toMatchObject(AWAY);
   expect(await isInTime).toBe(true);

@@ -1,4 +1,4 @@
-/** What a facilitator says is believed in nothing: every lie credits nothing, every muddle that settled credits once. */
+/** A facilitator is never trusted: a lie credits nothing, a confused answer with a settlement credits once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
 import { type FaultName, startFacilitator, type TestFacilitator } from '../../chains/facilitator.ts';
@@ -46,7 +46,7 @@ async function begun(fault: FaultName) {
 }
 
 describe('a facilitator', () => {
-  it.each(Object.keys(MUDDLES) as FaultName[])('that %s: the payer is credited once', async (fault) => {
+  it.each(Object.keys(MUDDLES) as FaultName[])('that %s has the payer credited once', async (fault) => {
     const { signed, answer } = await begun(fault);
     expect(await answer).toMatchObject({ status: 200, body: { success: true } });
     const settled = facilitator.counts.settle;
@@ -56,7 +56,7 @@ describe('a facilitator', () => {
     expect(facilitator.counts.settle).toBe(settled);
   });
 
-  it('that turns a payment away is asked again when its payer presents it again', async () => {
+  it('that refuses a payment is asked again when its payer presents it again', async () => {
     facilitator.behave('answers 429');
     const signed = await signedOn(chain);
     expect(await pay(signed)).toMatchObject({
@@ -67,12 +67,12 @@ describe('a facilitator', () => {
     expect(await pay(signed)).toMatchObject({ status: 200, body: { data: { amountCredited: 10 } } });
   });
 
-  it(`that lies in ${Object.keys(LIES).length} ways has nothing credited for it`, async () => {
+  it(`that lies in ${Object.keys(LIES).length} ways gets nothing credited`, async () => {
     const lied = [];
     for (const lie of Object.keys(LIES) as FaultName[]) {
       const told = await begun(lie);
       lied.push(told);
-      // The next payment is another lie: this one must have been told.
+      // Wait for this lie, because the next payment uses another one.
       const payer = told.signed.payer.address.toLowerCase();
       const { sql } = api.opened.dependencies.core;
       const stateOf = async () =>
@@ -82,7 +82,7 @@ describe('a facilitator', () => {
     const ends = lied.map(({ signed }) => Number(signed.authorization.validBefore));
     await chain.setTime(BigInt(Math.max(...ends)) + 1n);
     for (const { fault, answer } of lied) {
-      // Refused, or looked for once more.
+      // Refused, or still being checked.
       expect([402, 504], fault).toContain((await answer).status);
     }
     const { rows } = await api.opened.dependencies.core.sql.query<{ state: string }>(

@@ -1,4 +1,4 @@
-/** Bad payments as clients send them: each is refused with its code, and neither a chain nor the books hear of it. */
+/** Invalid payments over HTTP: each is refused with its code, and reaches neither a chain nor the books. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { refusedBody } from '../../../api/x402/schema.ts';
 import { TOP_UP_WORKFLOW } from '../../../workflows/contract.ts';
@@ -69,7 +69,7 @@ afterAll(async () => {
   await chain?.stop();
 });
 
-/** A time of the table that is the signed one, which depends on how long the world took to open, changes nothing. */
+/** Drops rows whose value equals the signed one, which depends on the start time of the test. */
 function rowsOf(content: object, table: readonly Row[]) {
   return table
     .flatMap(({ path, code, values }) =>
@@ -90,7 +90,7 @@ async function told(header: string, turn: number): Promise<{ status: number; cod
   return { status: response.status, code: parsed.success ? parsed.data.error : JSON.stringify(body) };
 }
 
-it('hundreds of payments on EVM with one field changed', async () => {
+it('refuses hundreds of EVM payments with one changed field', async () => {
   expect(evmRows.length).toBeGreaterThan(400);
   const calls = evmRows.map(({ name, content }, turn) => async () => ({
     name,
@@ -99,18 +99,18 @@ it('hundreds of payments on EVM with one field changed', async () => {
   expect(await together(calls, 12)).toEqual(evmRows.map(({ name, code }) => ({ name, code, status: 400 })));
 });
 
-it('every violation of the scheme on Solana, in both envelopes', async () => {
+it('refuses every violation of the Solana scheme in both envelopes', async () => {
   const { network } = solana.settings;
   const accepted = await api.opened.dependencies.accounts.payments.get(network)?.offer('6000000');
   const answers = [];
-  // One is too long for any header, and is not read at all.
+  // One exceeds the header limit and is refused unread.
   const rows = BENDS.filter(([name]) => name !== 'a megabyte');
   for (const [turn, [name, , bend]] of rows.entries()) {
     const payload = { transaction: await transactionText(solana, bend) };
     const content = turn % 2 === 0 ? { x402Version: 1, scheme: 'exact', network, payload } : undefined;
     answers.push({ name, ...(await told(encode(content ?? { x402Version: 2, accepted, payload }), turn)) });
   }
-  // What version 2 says was accepted is held against what was signed before that is looked at by itself.
+  // Version 2 compares `accepted` with the signed payment before it checks the payment itself.
   const orAmount = (code: string) => expect.stringMatching(new RegExp(`^(${code}|INVALID_AMOUNT)$`));
   const expected = rows.map(([name, code], turn) => {
     return { name, code: turn % 2 === 0 ? code : orAmount(code), status: 400 };
@@ -120,13 +120,13 @@ it('every violation of the scheme on Solana, in both envelopes', async () => {
   expect(solana.chain.submissions).toBe(0);
 });
 
-it.each(ODD_ENCODINGS)('a good payment %s', async (_name, write) => {
+it.each(ODD_ENCODINGS)('refuses a valid payment %s', async (_name, write) => {
   for (const content of [second, flat]) {
     expect(await told(write(content), 0)).toEqual({ status: 400, code: 'INVALID_PAYMENT_FORMAT' });
   }
 });
 
-it('nothing was handed in, nothing written down, and no workflow started but for the one that is good', async () => {
+it('submits, records and starts nothing, except the workflow of the valid payment', async () => {
   expect(node.calls.get('eth_sendRawTransaction') ?? 0).toBe(0);
   expect(await chain.balanceOf(PAYEE)).toBe(0n);
   const {
@@ -138,7 +138,7 @@ it('nothing was handed in, nothing written down, and no workflow started but for
             (select count(*)::int from accounts) as accounts`,
   );
   expect(rows).toEqual([{ top_ups: 0, transfers: 0, accounts: 0 }]);
-  // No worker runs here: it waits, and so would any other that had been started before it.
+  // No worker runs here, so this workflow waits, like any other that had been started before.
   const leaving = new AbortController();
   const headers = { 'PAYMENT-SIGNATURE': encode(second) };
   const unanswered = api.call(PATH, { method: 'POST', headers, signal: leaving.signal }).catch(() => 'left');

@@ -1,4 +1,4 @@
-/** A wallet that signs in with its payment: it must be the one that pays, with a sign-in that is good, once, and alone. */
+/** A wallet that signs in with its payment: it must be the payer, with a single valid and unused sign-in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { creditedBody } from '../../../api/x402/schema.ts';
 import { toWallet } from '../../../domain/wallets.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 beforeEach(() => network.play({}));
 
-/** The header of a payment of this wallet; one that is credited already, so that its answer needs no workflow. */
+/** Returns the header of a credited payment of this wallet, whose answer needs no workflow. */
 async function paymentOf({ address }: SigningWallet): Promise<string> {
   const payer = toWallet(address);
   if (!payer) throw new Error('no wallet');
@@ -51,7 +51,7 @@ async function post(payment: string, headers: Record<string, string>) {
 }
 
 describe('a payment with a sign-in of its payer', () => {
-  it.each(FORMS)('%s: is answered as without', async (form) => {
+  it.each(FORMS)('%s: is answered like one without a sign-in', async (form) => {
     const wallet = form.startsWith('evm') ? newEvmWallet() : newSolanaWallet();
     const payment = await paymentOf(wallet);
     for (const name of ['SIGN-IN-WITH-X', 'X-Sign-In-With-X']) {
@@ -64,7 +64,7 @@ describe('a payment with a sign-in of its payer', () => {
     }
   });
 
-  it('in another case of its address is its own all the same', async () => {
+  it('may have its address in another case', async () => {
     const wallet = newEvmWallet();
     const payment = await paymentOf(wallet);
     const sent = await signed('evm fields', wallet);
@@ -72,7 +72,7 @@ describe('a payment with a sign-in of its payer', () => {
     expect((await post(payment, { 'SIGN-IN-WITH-X': header })).status).toBe(200);
   });
 
-  it('is good once, here and on every other route', async () => {
+  it('has its sign-in accepted once over all routes', async () => {
     const wallet = newEvmWallet();
     const payment = await paymentOf(wallet);
     const header = await signInOf(wallet);
@@ -87,7 +87,7 @@ describe('a payment with a sign-in of its payer', () => {
   });
 });
 
-describe('a payment is refused, and its chain is not asked,', () => {
+describe('a payment that is refused without a chain query', () => {
   it('with a sign-in of another wallet, also of another chain', async () => {
     const payment = await paymentOf(newEvmWallet());
     for (const other of [newEvmWallet(), newSolanaWallet()]) {
@@ -97,7 +97,7 @@ describe('a payment is refused, and its chain is not asked,', () => {
     expect(network.calls).toEqual({ verify: 0, settle: 0, find: 0 });
   });
 
-  it('with a sign-in that is no good, by the code of what is wrong', async () => {
+  it('with an invalid sign-in, by its code', async () => {
     const wallet = newEvmWallet();
     const payment = await paymentOf(wallet);
     const stranger = await signed('evm text', newEvmWallet());
@@ -119,7 +119,7 @@ describe('a payment is refused, and its chain is not asked,', () => {
     expect(network.calls).toEqual({ verify: 0, settle: 0, find: 0 });
   });
 
-  it('with two credentials, whichever they are, of which none is used up', async () => {
+  it('with any two credentials, none of which is used up', async () => {
     const wallet = newEvmWallet();
     const payment = await paymentOf(wallet);
     const [one, two] = [await signInOf(wallet), await signInOf(wallet)];
@@ -138,7 +138,7 @@ describe('a payment is refused, and its chain is not asked,', () => {
   });
 });
 
-it('a key beside a payment changes nothing: the credit is the payer’s', async () => {
+it('a key beside a payment has no effect: the payer gets the credit', async () => {
   const wallet = newEvmWallet();
   const { secret } = await api.newKey('INFERENCE');
   const answer = await post(await paymentOf(wallet), { Authorization: `Bearer ${secret}` });

@@ -1,4 +1,4 @@
-/** A wallet of Solana pays with the published client, over a real worker and two APIs on one set of books. */
+/** A Solana wallet pays with the published client, over a real worker and two APIs with one database. */
 import { sign } from 'node:crypto';
 import { type PaymentRequired, wrapFetchWithPayment, x402Client } from '@x402/fetch';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const PATH = '/x402/top-up';
 const UNITS_PER_DOLLAR = 1_000_000n;
-/** What it had before the first payment. */
+/** Balance of the payee before the first payment. */
 const FIRST_UNIT = 1n;
 
 let world: World;
@@ -24,7 +24,7 @@ let apis: [TestApi, TestApi];
 let worker: Spawned;
 
 beforeAll(async () => {
-  // Deep enough after 0.4 s, and a payment is good for 7.5 s.
+  // Final after 0.4 s. A payment is valid for 7.5 s.
   const settings = { confirmations: 8 };
   world = await createSolanaWorld({ nodes: 2, chain: { slotEveryMs: 50 }, settings });
   const { network, asset, payTo, rpcUrls, confirmations } = world.settings;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   Object.assign(environment, paidEnvironment(config), { FEE_KEY: world.feeKey.secret });
   worker = await spawnWorker({ environment });
   apis = [await startApi({ environment }), await startApi({ environment })];
-  // The published packages sign nothing for an address other than the one that answers.
+  // The published packages sign only for the address that answers.
   for (const { opened, origin } of apis) opened.dependencies.core.config.publicUrl = origin;
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ async function newPayer(dollars: bigint): Promise<Key> {
   return payer;
 }
 
-/** As the published client pays, but that the transaction is built by the libraries of Solana; and the header it sent. */
+/** Pays with the published client and a transaction of Solana's libraries. Returns response and header. */
 async function pay(payer: Key): Promise<{ response: Response; header: string }> {
   const { network, asset } = world.settings;
   const payerOf = { rpcUrl: world.nodes[0]?.url ?? '', secret: payer.secret };
@@ -76,7 +76,7 @@ async function pay(payer: Key): Promise<{ response: Response; header: string }> 
   return { response, header };
 }
 
-/** Of six dollars, not presented yet. */
+/** Returns a payment header of six dollars without presenting it. */
 async function signedHeader({ secret }: Key): Promise<string> {
   const response = await apis[0].call(PATH, { method: 'POST' });
   const [offer] = offerBody.parse(await response.json()).accepts;
@@ -103,7 +103,7 @@ async function own<T>(payer: Key, what: 'balance' | 'transactions', api = apis[0
   return (await response.json()) as T;
 }
 
-it('what can be paid with names the network, the mint and who pays the fee', async () => {
+it('offers a payment with network, mint and fee payer', async () => {
   const response = await apis[0].call(PATH, { method: 'POST' });
   expect(response.status).toBe(402);
   const body = (await response.json()) as PaymentRequired;
@@ -116,7 +116,7 @@ it('what can be paid with names the network, the mint and who pays the fee', asy
   ]);
 });
 
-it('a payment is settled by our own fee payer and credited once, however often and wherever it is presented', async () => {
+it('settles a payment by our own fee payer and credits it once, however often and wherever it is presented', async () => {
   const payer = await newPayer(20n);
   const { response, header } = await pay(payer);
   const text = await response.text();
@@ -144,7 +144,7 @@ it('a payment is settled by our own fee payer and credited once, however often a
   expect(listed.transactions).toMatchObject([{ type: 'TOP_UP', amount: 5, balanceAfter: 5 }]);
 });
 
-it('a payment presented by many at once, to two APIs, moves once and is credited once', async () => {
+it('moves and credits a payment once when many present it at once to two APIs', async () => {
   const payer = await newPayer(20n);
   const header = await signedHeader(payer);
   const answers = await Promise.all(Array.from({ length: 24 }, (_, way) => present(header, way)));
@@ -156,7 +156,7 @@ it('a payment presented by many at once, to two APIs, moves once and is credited
   expect(data.balanceUsd).toBe(6);
 });
 
-it('a payment that the nodes cannot be asked about, or disagree about, is not taken', async () => {
+it('refuses a payment when the nodes cannot be queried about it or disagree', async () => {
   const header = await signedHeader(await newPayer(20n));
   const rowsOf = async () => (await apis[0].opened.dependencies.core.sql.query('select from top_ups')).rowCount;
   const before = await rowsOf();
@@ -168,7 +168,7 @@ it('a payment that the nodes cannot be asked about, or disagree about, is not ta
   const away = await present(header, 0);
   expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5']);
   second.disturb = undefined;
-  // One of the two says that the payment would fail.
+  // One of the two nodes reports that the payment would fail.
   first.rewrite = ({ method }, result) => {
     if (method !== 'simulateTransaction') return result;
     const { value, ...rest } = result as { value: object };
@@ -180,11 +180,11 @@ it('a payment that the nodes cannot be asked about, or disagree about, is not ta
   expect((await present(header, 0)).status).toBe(200);
 });
 
-it('a payment whose nodes fall silent when they have it is credited once', async () => {
+it('credits once a payment whose nodes received it and then do not answer', async () => {
   for (const node of world.nodes) {
     node.disturb = (body, response) => {
       if (body.includes('"sendTransaction"')) response.destroy();
-      // It goes on to be executed: only nobody hears of it.
+      // The transaction is executed, and only its answer is lost.
       return true;
     };
   }
@@ -198,17 +198,17 @@ it('a payment whose nodes fall silent when they have it is credited once', async
   expect(await world.usd.balanceOf(payer.address)).toBe(15n * UNITS_PER_DOLLAR);
 });
 
-it('a payment that the network lost is over with its time: nothing moved, nothing is credited', async () => {
+it('ends a payment that the network lost with its validity, without a transfer or a credit', async () => {
   const payer = await newPayer(20n);
   world.chain.onSubmit = 'drop';
   const paying = pay(payer);
   const submitted = world.chain.submissions;
   await expect.poll(() => world.chain.submissions).toBeGreaterThan(submitted);
-  // Its blockhash is too old for every block to come.
+  // Its blockhash is now too old for any later block.
   world.chain.advance(400);
   const { header } = await paying;
   world.chain.onSubmit = 'execute';
-  // It is looked for once more, a minute later.
+  // The workflow checks once more after a minute.
   const answers = async () => (await present(header, 2)).status;
   await expect.poll(answers, { timeout: 120_000, interval: 500 }).toBe(402);
   const failed = failedBody.parse(await (await present(header, 1)).json());
@@ -216,7 +216,7 @@ it('a payment that the network lost is over with its time: nothing moved, nothin
   expect(await world.usd.balanceOf(payer.address)).toBe(20n * UNITS_PER_DOLLAR);
 });
 
-it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
+it('credits exactly the payments that arrived on the chain and at the payee', async () => {
   const { sql } = apis[0].opened.dependencies.core;
   expect(await checkLedger(sql)).toEqual([]);
   const { rows } = await sql.query<{ units: string; nano: string }>(

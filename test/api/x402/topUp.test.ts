@@ -1,4 +1,4 @@
-/** POST /x402/top-up over a real chain, a real worker and two APIs on one set of books. */
+/** POST /x402/top-up with a real chain, a real worker and two APIs with one database. */
 
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   Object.assign(environment, paidEnvironment(paidConfig(chain)));
   worker = await spawnWorker({ environment });
   apis = [await startApi({ environment }), await startApi({ environment })];
-  // The published packages sign nothing for an address other than the one that answers.
+  // The published packages sign only for the address that answers.
   for (const { opened, origin } of apis) opened.dependencies.core.config.publicUrl = origin;
 });
 afterAll(async () => {
@@ -77,7 +77,7 @@ async function balance({ payer }: Signed): Promise<bigint> {
 const NANO_PER_UNIT = 1_000n;
 
 describe('POST /x402/top-up', () => {
-  it('without a payment says what can be paid with, in the body and in the header', async () => {
+  it('returns payment offers without a payment, in the body and in the header', async () => {
     const response = await post({});
     expect(response.status).toBe(402);
     const body: unknown = await response.json();
@@ -90,7 +90,7 @@ describe('POST /x402/top-up', () => {
     expect(decode(response.headers.get('payment-required'))).toEqual(body);
   });
 
-  it('credits the payer with what was paid, and says so again to whoever presents the payment again', async () => {
+  it('credits the payer with the paid amount, and repeats that to every client that presents the payment', async () => {
     const signed = await signedOn(chain, { value: 7_123_457n });
     const response = await pay(signed);
     expect(response.status).toBe(200);
@@ -112,7 +112,7 @@ describe('POST /x402/top-up', () => {
     expect(await chain.balanceOf(signed.payer.address)).toBe(7_123_457n);
   });
 
-  it('tells the balance to no stranger: of a payment settled elsewhere, and to its payer only who signs in', async () => {
+  it('shows the balance only to a payer who signs in, also of a payment that was settled elsewhere', async () => {
     const signed = await signedOn(chain);
     await chain.settle(signed.authorization, signed.signature);
     const stranger = creditedBody.parse(await (await pay(signed)).json()).data;
@@ -143,7 +143,7 @@ describe('POST /x402/top-up', () => {
     expect((await pay(signed)).status).toBe(200);
   });
 
-  it('refuses a payment that was used up before the search of its chain begins, and does not answer 503', async () => {
+  it('refuses without a 503 a payment that was used up before the search of its chain begins', async () => {
     const network = scriptedNetwork();
     const used = new PaymentRefused('PAYMENT_VERIFICATION_FAILED', 'used', { reason: 'used' });
     network.play({ verify: used, findFirst: new UsedBefore('no event says where') });
@@ -155,7 +155,7 @@ describe('POST /x402/top-up', () => {
     await expect(presented).rejects.toBe(used);
   });
 
-  it('reserves fees of payments without a credit up to the budget of the day, and gives back those of refusals', async () => {
+  it('reserves fees of payments without a credit up to the daily budget, and returns those of refusals', async () => {
     const { sql } = apis[0].opened.dependencies.core;
     const network = 'eip155:31337';
     const [one, two] = [somePayment({ network }), somePayment({ network })];
@@ -209,14 +209,14 @@ describe('POST /x402/top-up', () => {
     expect(creditedBody.parse(await again.json()).data.amountCredited).toBe(10);
   });
 
-  it('credits a payment that somebody else brought to the chain before it was presented', async () => {
+  it('credits a payment that reached the chain before it was presented', async () => {
     const signed = await signedOn(chain);
     await chain.settle(signed.authorization, signed.signature);
     expect((await pay(signed)).status).toBe(200);
     expect(await balance(signed)).toBe(10n * DOLLAR * NANO_PER_UNIT);
   });
 
-  it('refuses another payment with the nonce of one that was taken', async () => {
+  it('refuses another payment with the nonce of an accepted one', async () => {
     const signed = await signedOn(chain);
     expect((await pay(signed)).status).toBe(200);
     const authorization = { ...signed.authorization, value: 6n * DOLLAR };
@@ -226,7 +226,7 @@ describe('POST /x402/top-up', () => {
     expect(await response.json()).toMatchObject({ error: 'PAYMENT_VERIFICATION_FAILED' });
   });
 
-  it('refuses a payment that its payer has not the funds for, and writes nothing down', async () => {
+  it('refuses a payment without enough funds of its payer, and records nothing', async () => {
     const { payer, ...rest } = await signedOn(chain);
     const authorization = { ...rest.authorization, value: 9_000n * DOLLAR };
     const signature = await chain.sign(payer, authorization);
@@ -242,7 +242,7 @@ describe('POST /x402/top-up', () => {
     expect(rows.length).toBe(0);
   });
 
-  it('refuses two payment headers, whichever they are, and one that is there twice', async () => {
+  it('refuses any two payment headers, and a repeated one', async () => {
     const header = headerOf(chain, await signedOn(chain));
     for (const two of [
       { 'PAYMENT-SIGNATURE': header, 'X-PAYMENT': header },
@@ -275,7 +275,7 @@ describe('POST /x402/top-up', () => {
     expect(await response.json()).toMatchObject({ error, message: expect.any(String) });
   });
 
-  it('says that nobody can pay where no network is configured, with and without a payment', async () => {
+  it('answers 503 without a configured network, with and without a payment', async () => {
     const api = await startApi();
     try {
       for (const headers of [{}, { 'PAYMENT-SIGNATURE': 'x' }]) {
@@ -293,8 +293,8 @@ describe('POST /x402/top-up', () => {
     }
   });
 
-  it('counts the requests of one address', async () => {
-    // With limits of its own: the others have counted this address already.
+  it('limits the requests of one address', async () => {
+    // A process with its own limits, because the others have counted this address already.
     const { environment } = await createWorld();
     Object.assign(environment, paidEnvironment(paidConfig(chain, { perAddressPerMinute: 2 })));
     const api = await startApi({ environment });
@@ -307,7 +307,7 @@ describe('POST /x402/top-up', () => {
     }
   });
 
-  it('writes nothing down and starts nothing when Temporal is away, and says to present the payment again', async () => {
+  it('records and starts nothing when Temporal is down, and asks for the same payment again', async () => {
     const environment = { ...apis[0].environment, TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const api = await startApi({ environment });
     try {
@@ -319,7 +319,7 @@ describe('POST /x402/top-up', () => {
         signed.payer.address.toLowerCase(),
       ]);
       expect(rows.length).toBe(0);
-      // The same payment is taken when it is back.
+      // The same payment is accepted with Temporal.
       expect((await pay(signed)).status).toBe(200);
     } finally {
       await api.stop();
@@ -332,7 +332,7 @@ const ROUNDS = longRun(3, 20);
 
 describe(`one authorization posted ${POSTS} times in parallel`, () => {
   it(
-    'over three header names, both envelopes and two APIs is credited once, everybody hears the same, and one at most the balance',
+    'over three header names, both envelopes and two APIs is credited once with equal answers, and at most one shows the balance',
     async () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const signed = await signedOn(chain);
@@ -345,7 +345,7 @@ describe(`one authorization posted ${POSTS} times in parallel`, () => {
         const answers = await together(calls, Math.min(POSTS, 200));
         expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
         const told = answers.map(({ body }) => creditedBody.parse(JSON.parse(body)).data);
-        // Whoever saw the payment on its way could present it beside its payer: one of them hears the balance, at most.
+        // A client that intercepted the payment could present it beside its payer, so at most one gets the balance.
         expect(told.filter(({ newBalance }) => newBalance !== undefined).length).toBeLessThanOrEqual(1);
         const same = told.map(({ newBalance: _, ...data }) => JSON.stringify(data));
         expect(new Set(same).size).toBe(1);
@@ -356,7 +356,7 @@ describe(`one authorization posted ${POSTS} times in parallel`, () => {
     longRun(60_000, 600_000),
   );
 
-  it('leaves books in which what came from the chain is what was credited and what the payee has', async () => {
+  it('credits exactly the payments that arrived on the chain and at the payee', async () => {
     const { sql } = apis[0].opened.dependencies.core;
     expect(await checkLedger(sql)).toEqual([]);
     const { rows } = await sql.query<{ units: string }>('select sum(credited_units)::text as units from top_ups');

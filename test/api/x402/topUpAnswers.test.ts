@@ -6,7 +6,7 @@ import { openPool } from '../../../infra/postgres/pool.ts';
 import type { TopUpRow } from '../../../infra/postgres/topUps.ts';
 import { somePayment, TRANSACTION } from '../../payments/scriptedNetwork.ts';
 
-/** Of answers that need no balance. */
+/** Unused, because these answers need no balance. */
 const sql = openPool({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' });
 const paymentId = `x402-${'0'.repeat(32)}`;
 
@@ -21,7 +21,7 @@ function rowIn(state: TopUpState, transaction?: string): TopUpRow {
 
 describe('a payment that is not credited', () => {
   it.each(['recorded', 'settling', 'sent', 'unknown'] as const)(
-    'and is %s is told as pending with its transaction: 504 to who brought it, 409 to who comes again',
+    'and is %s is reported as pending with its transaction: 504 at first, 409 on repetition',
     async (state) => {
       const row = rowIn(state, TRANSACTION);
       const first = await seenAnswer(sql, { paymentId, row, known: false }, false);
@@ -34,16 +34,19 @@ describe('a payment that is not credited', () => {
     },
   );
 
-  it('and is not written down yet is told as pending', async () => {
+  it('and is not recorded yet is reported as pending', async () => {
     const answer = await seenAnswer(sql, { paymentId, row: undefined, known: false }, false);
     expect(answer).toMatchObject({ status: 504, body: { details: { status: 'pending', paymentId } } });
   });
 
-  it.each(['refused', 'failed', 'wrong'] as const)('and is %s is told as failed, in public words', async (state) => {
-    const answer = await seenAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
-    expect(answer.status).toBe(402);
-    const body = failedBody.parse('body' in answer && answer.body);
-    expect(body.details).toEqual({ status: state, paymentId });
-    expect(JSON.stringify(body)).not.toContain('inner words');
-  });
+  it.each(['refused', 'failed', 'wrong'] as const)(
+    'and is %s is reported as failed, in public words',
+    async (state) => {
+      const answer = await seenAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
+      expect(answer.status).toBe(402);
+      const body = failedBody.parse('body' in answer && answer.body);
+      expect(body.details).toEqual({ status: state, paymentId });
+      expect(JSON.stringify(body)).not.toContain('inner words');
+    },
+  );
 });

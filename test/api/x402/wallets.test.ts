@@ -1,4 +1,4 @@
-/** GET /x402/balance and /x402/transactions: what the books say of the wallet that signed in, and of no other. */
+/** GET /x402/balance and /x402/transactions: the books of the signed-in wallet, and of no other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balanceBody, transactionsBody } from '../../../api/x402/schema.ts';
 import { toWallet } from '../../../domain/wallets.ts';
@@ -20,7 +20,7 @@ afterAll(() => api.stop());
 const solana = newSolanaWallet();
 const evm = newEvmWallet();
 const SOLANA = solana.address;
-/** In the spelling with checksum. */
+/** Checksum spelling. */
 const SHOWN = evm.address;
 
 async function ask(path: string, wallet?: SigningWallet): Promise<Response> {
@@ -50,7 +50,7 @@ function sale(accountId: string, operationId: string, usd: bigint, requestId: st
 }
 
 describe('the balance of a wallet', () => {
-  it('is nothing before its first top-up, and may not be spent', async () => {
+  it('is zero before its first top-up, and cannot be spent', async () => {
     const response = await ask(`/balance/${SOLANA}`, solana);
     expect(response.status).toBe(200);
     expect(balanceBody.parse(await response.json()).data).toEqual({
@@ -59,7 +59,7 @@ describe('the balance of a wallet', () => {
     });
   });
 
-  it('is shown under any spelling of its address, as the one with checksum', async () => {
+  it('is shown for any spelling of its address, with the checksum spelling', async () => {
     await topUpOf(SHOWN, '5000001');
     for (const spelling of [SHOWN, SHOWN.toLowerCase(), `0x${SHOWN.slice(2).toUpperCase()}`]) {
       const response = await ask(`/balance/${spelling}`, evm);
@@ -69,9 +69,9 @@ describe('the balance of a wallet', () => {
   });
 });
 
-describe('what is asked of a wallet', () => {
+describe('a request about a wallet', () => {
   it.each(['balance', 'transactions'])(
-    '%s: is refused for another, for what is no address, and unsigned',
+    '%s: is refused for another wallet, for an invalid address, and unsigned',
     async (what) => {
       const statusOf = async (path: string, wallet?: SigningWallet) => (await ask(path, wallet)).status;
       expect(await statusOf(`/${what}/${SOLANA}`, evm)).toBe(403);
@@ -89,7 +89,7 @@ describe('the transactions of a wallet', () => {
   const wallet = newEvmWallet();
   const WALLET = wallet.address;
 
-  it('are newest first, each with the exact balance after it, and the refunds of a request are one', async () => {
+  it('are newest first, each with the exact balance after it, and with one refund per request', async () => {
     const { sql } = api.opened.dependencies.core;
     const { accountId } = await topUpOf(WALLET, '5000000');
     await grant(sql, {
@@ -112,7 +112,7 @@ describe('the transactions of a wallet', () => {
     expect(told.at(-1)).toEqual(['TOP_UP', 5, 5, null, null]);
     expect(told.at(-2)).toEqual(['TOP_UP', 1, 6, null, null]);
     const charges = told.filter(([type]) => type === 'CHARGE');
-    // The first was paid from two currencies.
+    // The first charge used two currencies.
     expect(charges.map(([, amount]) => amount)).toEqual([-0.0000007, -0.25, -1]);
     expect(charges[0]?.[2]).toBe(4.7499993);
     expect(data.currentBalance).toBe(6);

@@ -1,4 +1,4 @@
-/** Events of a streamed response: which, in which order, with which numbers (TEXT-26). */
+/** Events of a streamed response: their types, order and sequence numbers (TEXT-26). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ResponseWriter } from '../../../../api/text/responses/responseWriter.ts';
 import { entryIdOf, eventsOf, type ResponsesWorld, type StreamEvent, startResponsesWorld } from './responsesWorld.ts';
@@ -15,7 +15,7 @@ const places = ({ name, data }: StreamEvent) => {
   return [name, ...(item ? [item.type] : []), ...('output_index' in data ? [data.output_index] : [])].join(' ');
 };
 
-it('come in the published order, each numbered, and the last has all', async () => {
+it('come in the published order with sequence numbers, and the last has the whole response', async () => {
   world.stub.next.push({
     reasoning: ['Hm', '.'],
     tokens: ['Let', ' me look.'],
@@ -65,7 +65,7 @@ it('come in the published order, each numbered, and the last has all', async () 
   });
 });
 
-it('have a message also when nothing was said, and nothing is billed', async () => {
+it('include a message also for an empty answer, which is not billed', async () => {
   world.stub.next.push({ tokens: [] });
   const events = eventsOf(await (await world.respond({ stream: true })).text());
   const last = events.at(-1)?.data.response as { id: string; output: object[] };
@@ -74,12 +74,12 @@ it('have a message also when nothing was said, and nothing is billed', async () 
   expect(await world.entryOf(entryIdOf(last.id))).toBeUndefined();
 });
 
-describe('a service that breaks off', () => {
+describe('a stream whose service breaks off', () => {
   it.each([
     ['is cut', { cutAfterFrames: 4, pauseMs: 5 }],
     ['falls silent', { hang: 4 }],
     ['ends without a word', { endAfterFrames: 4 }],
-  ])('and %s ends the stream as failed, with what came until then billed', async (_name, script) => {
+  ])('and %s ends as failed, with the received part billed', async (_name, script) => {
     world.stub.next.push({ tokens: [' one', ' two', ' three', ' four', ' five'], ...script });
     const events = eventsOf(await (await world.respond({ stream: true })).text());
     const last = events.at(-1);
@@ -98,7 +98,7 @@ describe('a service that breaks off', () => {
   });
 });
 
-it('a search is told after the beginning, without a number', () => {
+it('report a search after the beginning, without a sequence number', () => {
   const writer = new ResponseWriter({
     heading: { id: 'chatcmpl-x', created: 1, model: 'm' },
     citations: [{ title: 'A page', url: 'https://a.example/', content: 'Words' }],

@@ -1,4 +1,4 @@
-/** What a response costs, whoever goes away, cannot pay, or only wants to know. */
+/** Costs of a response, also when the client leaves, lacks funds or only wants the price. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ResponsesWorld, startResponsesWorld } from './responsesWorld.ts';
 
@@ -6,12 +6,12 @@ const FRAMES = 24;
 let world: ResponsesWorld;
 
 beforeAll(async () => {
-  // A machine that is busy with other tests is no service that is silent.
+  // A long timeout, because a busy machine must not look like a silent service.
   world = await startResponsesWorld(20_000);
 });
 afterAll(() => world.close());
 
-/** Reads so many words of a stream, and leaves. Answers the id that the ledger knows. */
+/** Reads this number of words of a stream, disconnects, and returns the request id. */
 async function cutAfter(words: number): Promise<string> {
   const away = new AbortController();
   const response = await world.respond({ model: 'gpt-plain', stream: true }, { signal: away.signal });
@@ -29,7 +29,7 @@ async function cutAfter(words: number): Promise<string> {
   return /"id":"resp_(chatcmpl-[0-9a-f]+)"/.exec(text)?.[1] ?? '';
 }
 
-it(`cut at each of ${FRAMES} words, the bill is between what the client has and what the upstream sent`, async () => {
+it(`bills between the received and the sent tokens when it is cut at each of ${FRAMES} words`, async () => {
   world.stub.otherwise = { tokens: Array.from({ length: FRAMES }, (_, index) => ` w${index}`), pauseMs: 4 };
   const ids: string[] = [];
   for (let words = 0; words < FRAMES; words += 1) ids.push(await cutAfter(words));
@@ -40,7 +40,7 @@ it(`cut at each of ${FRAMES} words, the bill is between what the client has and 
     const entry = await world.entryOf(id);
     const billed = entry?.completionTokens ?? 0;
     const sent = world.stub.received[index]?.sentTokens ?? 0;
-    // A word of the stub is up to two tokens of our count.
+    // A word of the stub is up to two tokens in the local count.
     if (billed < index || billed > 2 * sent + 2) wrong.push({ index, billed, sent });
   }
   expect(wrong).toEqual([]);
@@ -63,7 +63,7 @@ it.each([false, true])('costs what the same chat costs, to the last nano (stream
 });
 
 it.each([false, true])(
-  'is refused before anything is called where the balance is too small (stream: %s)',
+  'is refused before any upstream call when the balance is too small (stream: %s)',
   async (stream) => {
     const { secret } = await world.api.newKey('INFERENCE');
     const before = world.stub.received.length;
@@ -73,7 +73,7 @@ it.each([false, true])(
   },
 );
 
-it('is bound, not called, in a dry run', async () => {
+it('returns its bound without a call in a dry run', async () => {
   const before = world.stub.received.length;
   const headers = { 'x-service-dry-run': 'true' };
   const chat = await (await world.chat({ max_completion_tokens: 100 }, { headers })).json();
@@ -83,7 +83,7 @@ it('is bound, not called, in a dry run', async () => {
   expect(world.stub.received).toHaveLength(before);
 });
 
-it('is answered by a fallback, which is billed alone, and the answer says which and how fast', async () => {
+it('may come from a fallback, which alone is billed and named', async () => {
   world.stub.next.push({ status: 500, body: {} });
   const response = await world.respond({ fallbacks: [{ model: 'gpt-second' }] });
   const { id, model } = (await response.json()) as { id: string; model: string };

@@ -1,4 +1,4 @@
-/** Fields that may be sent, their effects, and what is refused by name (TEXT-24). */
+/** Accepted fields and their effects, and invalid ones with the name of the field (TEXT-24). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { png } from '../pictures.ts';
 import { type ResponsesWorld, startResponsesWorld } from './responsesWorld.ts';
@@ -26,7 +26,7 @@ async function askedOf(body: object): Promise<Record<string, unknown>> {
   return world.stub.received.at(-1)?.body as Record<string, unknown>;
 }
 
-describe('an input becomes the messages that it means:', () => {
+describe('the messages of an input that is', () => {
   it.each<[string, unknown, unknown[]]>([
     ['a string', 'Hello', [{ role: 'user', content: 'Hello' }]],
     ['a message without a type', [{ role: 'user', content: 'Hello' }], [{ role: 'user', content: 'Hello' }]],
@@ -173,13 +173,13 @@ describe('a field', () => {
     ['a field that nobody listed', { temprature: 1, logit_bias: { a: 1 }, verbosity: null }],
     ['other parameters of its own', { service_parameters: { anything: 1, strip_thinking_response: 'yes' } }],
     ['settings in the name of the model', { model: 'gpt-stub:enable_web_search=on' }],
-  ])('%s is taken without effect', async (_name, body) => {
+  ])('%s is accepted without effect', async (_name, body) => {
     const { messages, ...plain } = await askedOf({});
     expect(await askedOf(body)).toEqual({ messages, ...plain });
   });
 });
 
-describe('refused with 400 before anything is called:', () => {
+describe('a request that is refused with 400 before any call:', () => {
   const message = (content: unknown, role = 'user') => ({ input: [{ type: 'message', role, content }] });
   const tool = (rest: object) => ({ tools: [{ type: 'function', ...rest }] });
 
@@ -240,7 +240,7 @@ describe('refused with 400 before anything is called:', () => {
     expect(world.stub.received).toHaveLength(before);
   });
 
-  it('what is wrong inside a long input is told with its place', async () => {
+  it('an error inside a long input, with its position', async () => {
     const input = [
       { role: 'user', content: 'a' },
       { role: 'user', content: [{ type: 'input_text' }] },
@@ -249,13 +249,13 @@ describe('refused with 400 before anything is called:', () => {
     expect(issues[0]?.message).toMatch(/^1\.content: 0\.text: /);
   });
 
-  it('a model that is missing, with words of its own', async () => {
+  it('a missing model, with its own message', async () => {
     const response = await world.respond({ model: undefined });
     expect([response.status, await response.json()]).toEqual([400, { error: 'model is required' }]);
   });
 });
 
-describe('a feature that is missing is told by the name that this client knows:', () => {
+describe('a missing feature, reported under the field of this API:', () => {
   it.each<[string, object, string]>([
     ['pictures', { model: 'gpt-plain', input: user({ type: 'input_image', image_url: PIXEL }) }, 'input'],
     ['tools', { model: 'gpt-plain', tools: [{ type: 'function', name: 'f' }] }, 'tools'],
@@ -270,7 +270,7 @@ describe('a feature that is missing is told by the name that this client knows:'
     expect([response.status, Object.keys(details)]).toEqual([400, ['_errors', field]]);
   });
 
-  it('but an encrypted model answers whoever does without it', async () => {
+  it('except that an encrypted model answers without encryption', async () => {
     const response = await world.respond({ model: 'gpt-sealed', service_parameters: { enable_e2ee: false } });
     expect(response.status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** The text world with a stub of Anthropic's beside, and the two ways to ask for a response: the official SDK, and by hand. */
+/** The text world plus an Anthropic stub, with two clients for responses: the official SDK and plain HTTP. */
 import OpenAI from 'openai';
 import { createCatalogue } from '../../../../domain/catalogue/catalogue.ts';
 import type { ProviderSettings } from '../../../../domain/providerSettings.ts';
@@ -13,8 +13,8 @@ export interface ResponsesWorld extends TextWorld {
 }
 
 /**
- * `claude-haiku-4-5` is behind the stub of Anthropic's, `gpt-sealed` claims to be end-to-end encrypted. `patienceMs`: how
- * long a service may be silent.
+ * `claude-haiku-4-5` is behind the Anthropic stub, `gpt-sealed` claims end-to-end encryption. `patienceMs` is the
+ * timeout for a silent service.
  */
 export async function startResponsesWorld(patienceMs = 1_500): Promise<ResponsesWorld> {
   const anthropic = await startAnthropicStub();
@@ -62,12 +62,12 @@ function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub, patienceMs
 }
 
 export interface StreamEvent {
-  /** Of the line `event:`. */
+  /** From the line `event:`. */
   name: string;
   data: { type: string; sequence_number?: number; [field: string]: unknown };
 }
 
-/** Of a whole stream; the last line of it must be `[DONE]`. */
+/** Returns the events of a complete stream, whose last line must be `[DONE]`. */
 export function eventsOf(text: string): StreamEvent[] {
   const frames = text.trimEnd().split('\n\n');
   if (frames.pop() !== 'data: [DONE]') throw new Error('no [DONE] at the end');
@@ -77,7 +77,7 @@ export function eventsOf(text: string): StreamEvent[] {
   });
 }
 
-/** What the ledger calls a response. */
+/** Returns the request id of a response in the ledger. */
 export function entryIdOf(responseId: string): string {
   return responseId.replace(/^resp_/, '');
 }

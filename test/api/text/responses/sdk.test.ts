@@ -1,4 +1,4 @@
-/** The OpenAI SDK's Responses client as it is published, over each kind of provider. */
+/** The Responses client of the published OpenAI SDK, with each kind of provider. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entryIdOf, type ResponsesWorld, startResponsesWorld } from './responsesWorld.ts';
@@ -78,7 +78,7 @@ describe.each(['gpt-stub', 'claude-haiku-4-5'])('tools with %s', (model) => {
       ? world.stub.next.push({ tokens: ['Let me look.'], toolCalls: CALLS })
       : world.anthropic.next.push({ content: BLOCKS });
 
-  it('are called, and their results understood, with the items of the answer sent back as they are', async () => {
+  it('are called, and accept their results with the items of the answer sent back unchanged', async () => {
     const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'How is Oslo?' }];
     script();
     const first = await world.client.responses.create({ model, input, tools: [TOOL] });
@@ -106,7 +106,7 @@ describe.each(['gpt-stub', 'claude-haiku-4-5'])('tools with %s', (model) => {
     ]);
   });
 
-  it('are called in a stream, their arguments piece by piece', async () => {
+  it('are called in a stream, with their arguments in chunks', async () => {
     script();
     const stream = world.client.responses.stream({ model, input: 'How is Oslo?', tools: [TOOL] });
     let pieces = 0;
@@ -144,7 +144,7 @@ it('a JSON schema reaches the service, and its answer is parsed', async () => {
   ]);
 });
 
-it('reasoning comes first, and sealed only where it was asked for', async () => {
+it('puts reasoning first, encrypted only on request', async () => {
   const thinking = [
     { type: 'thinking', thinking: 'Hm.', signature: 'signed' },
     { type: 'text', text: 'Yes.' },
@@ -169,7 +169,7 @@ it('reasoning comes first, and sealed only where it was asked for', async () => 
   expect(types).toContain('response.reasoning.delta');
 });
 
-it('errors are of the classes that the SDK knows', async () => {
+it('throws the error classes of the SDK', async () => {
   const { client } = world;
   const input = 'Hello';
   await expect(client.responses.create({ model: 'nobody', input })).rejects.toBeInstanceOf(OpenAI.NotFoundError);

@@ -1,4 +1,4 @@
-/** What stands for a search in a request and in an answer, whoever runs it. */
+/** A web search in a request and in an answer, whichever service runs it. */
 import { describe, expect, it } from 'vitest';
 import { responseForm } from '../../../../api/text/responses/responseForm.ts';
 import { responsesOrder } from '../../../../api/text/responses/toChatBody.ts';
@@ -17,7 +17,7 @@ const ZERO = {
 };
 const order = (body: object) => responsesOrder.parse({ model: 'm', input: 'Hello', ...body });
 
-describe('a search is asked for', () => {
+describe('the request of a search', () => {
   const tools = [{ type: 'web_search', search_context_size: 'low' }];
   it.each<[string, object, 'on' | 'off' | 'auto']>([
     ['by nothing', {}, 'off'],
@@ -39,7 +39,7 @@ describe('a search is asked for', () => {
   });
 });
 
-it('what it found stands between the reasoning and the calls, and the marks of the text point to it', () => {
+it('the results stand between the reasoning and the calls, and the marks of the text refer to them', () => {
   const text = 'One ^1^, both ^1,2^, none ^9^.';
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
   const asked: ChatRequest = {

@@ -1,4 +1,4 @@
-/** What is told to a model is never more than was held for, whatever strangers wrote. */
+/** Web content for a model never exceeds the held tokens, whatever pages and results contain. */
 import { describe, expect, it } from 'vitest';
 import { pagesBlock, searchBlock } from '../../../../api/text/web/block.ts';
 import { cutToTokens, estimateTokens } from '../../../../domain/text/promptSize.ts';
@@ -8,7 +8,7 @@ const BUDGETS = [1, 7, 100, 333, 4_000, 40_000];
 const TERMS = BUDGETS.flatMap((tokens) => [true, false].map((marked) => ({ tokens, marked })));
 
 describe.each(TERMS)('within $tokens tokens (marks: $marked)', (terms) => {
-  it('are pages', () => {
+  it('the pages fit', () => {
     const pages = TEXTS.map((content, index) => ({
       ...{ url: `https://a.example/${index}`, title: content, failure: content },
       content: index % 3 === 2 ? undefined : content,
@@ -19,7 +19,7 @@ describe.each(TERMS)('within $tokens tokens (marks: $marked)', (terms) => {
     }
   });
 
-  it('are results', () => {
+  it('the results fit', () => {
     const results = TEXTS.map((content) => ({ title: content, url: content, content, date: content }));
     expect(estimateTokens(searchBlock(undefined, terms))).toBeLessThanOrEqual(terms.tokens);
     for (let count = 0; count <= results.length; count += 1) {
@@ -28,14 +28,14 @@ describe.each(TERMS)('within $tokens tokens (marks: $marked)', (terms) => {
   });
 });
 
-it('a result of many leaves what it does not need to the others', () => {
+it('a short result leaves its unused tokens to the others', () => {
   const short = { title: 't', url: 'https://a.example/', content: 'short', date: '' };
   const long = { ...short, content: 'word '.repeat(5_000) };
   const block = searchBlock([short, short, short, long], { tokens: 1_000, marked: false });
   expect(estimateTokens(block)).toBeGreaterThan(950);
 });
 
-it.each(TEXTS)('a text is cut to a number of tokens, and no letter in two (%#)', (text) => {
+it.each(TEXTS)('a text is cut to a number of tokens, never within a character (%#)', (text) => {
   for (const tokens of [0, 1, 2, 3, 50, 100_000]) {
     const cut = cutToTokens(text, tokens);
     expect(text.startsWith(cut) && estimateTokens(cut) <= tokens).toBe(true);

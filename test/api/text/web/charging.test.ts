@@ -1,4 +1,4 @@
-/** Whatever fails on the way, a search or a page is paid for exactly when it was delivered with an answer. */
+/** A search or a page is charged exactly when it was delivered with an answer, whatever else fails. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
 import { until } from '../../../harness/until.ts';
@@ -40,7 +40,7 @@ describe('a search that fails', () => {
     ['is busy', answering(429, 'slow down')],
     ['answers with a page', answering(200, '<html>')],
     ['cuts the connection', (_: unknown, response: { destroy(): void }) => response.destroy()],
-  ])('because the engine %s is told to the model, is no failure, and costs nothing', async (_name, behaviour) => {
+  ])('because the engine %s is reported to the model, causes no error, and costs nothing', async (_name, behaviour) => {
     await remember();
     world.engine.next.push(behaviour as ReturnType<typeof answering>);
     const answer = await ask(world, says(NEWS, { ...ON, return_search_results_as_documents: true }));
@@ -52,7 +52,7 @@ describe('a search that fails', () => {
   });
 });
 
-describe('nothing at all is charged when', () => {
+describe('no charge when', () => {
   it.each([false, true])('the model fails after the search (stream: %s)', async (streamed) => {
     await remember();
     world.text.stub.next.push(failing);
@@ -62,7 +62,7 @@ describe('nothing at all is charged when', () => {
   });
 
   it.each([false, true])(
-    'the client goes while the engine is asked, within the refunds of the day: no model is asked then (stream: %s)',
+    'the client leaves during the search, within the refund budget, and no model is called (stream: %s)',
     async (isStream) => {
       await remember();
       const answered = world.text.stub.received.length;
@@ -83,7 +83,7 @@ describe('nothing at all is charged when', () => {
     expect(await sinceThen()).toBe(0n);
   });
 
-  it('the credit does not cover the most that it can cost: the engine is not asked', async () => {
+  it('the credit does not cover the maximum, and the engine is not queried', async () => {
     const { api } = world.text;
     const { secret } = await api.newKey('INFERENCE');
     const asked = world.engine.requests.length;
@@ -91,7 +91,7 @@ describe('nothing at all is charged when', () => {
     expect([response.status, world.engine.requests.length]).toEqual([402, asked]);
   });
 
-  it('only the price is asked for', async () => {
+  it('the request is a dry run', async () => {
     await remember();
     const asked = world.engine.requests.length;
     const init = { headers: { 'x-service-dry-run': 'true' } };
@@ -104,7 +104,7 @@ describe('nothing at all is charged when', () => {
   });
 });
 
-/** A client that leaves while the engine is asked. */
+/** A client disconnects while the engine is queried. */
 async function leaveSearch(isStream: boolean): Promise<void> {
   const asked = world.engine.requests.length;
   world.engine.next.push(() => undefined);
@@ -118,7 +118,7 @@ async function leaveSearch(isStream: boolean): Promise<void> {
 
 describe('a search whose client left', () => {
   it.each([false, true])(
-    'while the engine was asked is billed alone beyond the refunds of the day (stream: %s)',
+    'during the search is billed without a model call beyond the refund budget (stream: %s)',
     async (isStream) => {
       const { overrides } = world.text.api.opened.dependencies.core.config.limits;
       overrides[world.text.accountId] = { refundedPerDay: 0 };
@@ -152,7 +152,7 @@ interface Dry {
   bounds: { cost: { usd: number }; prompt_tokens: number }[];
 }
 
-describe('what the client was shown is paid for, and no token', () => {
+describe('results that the client got, which are billed without tokens,', () => {
   const SHOWN = { ...ON, include_search_results_in_stream: true };
 
   it('when a whole answer says nothing', async () => {
@@ -179,7 +179,7 @@ describe('what the client was shown is paid for, and no token', () => {
     expect(await sinceThen()).toBe(isShown ? CENT : 0n);
   });
 
-  it('when the client leaves while the model thinks: beside its prompt', async () => {
+  it('when the client leaves during reasoning, together with its prompt', async () => {
     await remember();
     const usage = { prompt_tokens: 500, completion_tokens: 0, total_tokens: 500 };
     world.text.stub.next.push({ frames: [{ ...FRAME, choices: [], usage }, FRAME], hang: 1 });
@@ -199,8 +199,8 @@ describe('what the client was shown is paid for, and no token', () => {
 
 const FRAME = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-stub' };
 
-describe('while the engine is asked', () => {
-  it('all that it can cost is held in one piece: a process that dies there leaves that, and it expires', async () => {
+describe('the hold during a search', () => {
+  it('covers the maximum in one hold, which expires when the process dies', async () => {
     await remember();
     const dry = await world.text.chat(says(NEWS, ON), { headers: { 'x-service-dry-run': 'true' } });
     const bound = nano(((await dry.json()) as Dry).bounds[0]?.cost.usd ?? 0);
@@ -223,29 +223,32 @@ describe('while the engine is asked', () => {
 });
 
 describe('a fallback', () => {
-  it.each([false, true])('answers with the search of the first model, paid for once (stream: %s)', async (streamed) => {
-    await remember();
-    const asked = world.engine.requests.length;
-    world.text.stub.next.push(failing);
-    const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-second' }] };
-    const cost = streamed ? (await stream(world, body)).at(-1)?.cost?.usd : (await ask(world, body)).cost.usd;
-    expect(world.engine.requests.length - asked).toBe(1);
-    const { messages = [] } = world.text.second.received.at(-1)?.body ?? {};
-    expect(String(messages[0]?.content)).toContain('https://example.org/0');
-    const amount = await sinceThen();
-    expect(amount).toBe(nano(cost ?? 0));
-    expect(amount > CENT && amount < 2n * CENT).toBe(true);
-  });
+  it.each([false, true])(
+    'answers with the search of the first model, which is charged once (stream: %s)',
+    async (streamed) => {
+      await remember();
+      const asked = world.engine.requests.length;
+      world.text.stub.next.push(failing);
+      const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-second' }] };
+      const cost = streamed ? (await stream(world, body)).at(-1)?.cost?.usd : (await ask(world, body)).cost.usd;
+      expect(world.engine.requests.length - asked).toBe(1);
+      const { messages = [] } = world.text.second.received.at(-1)?.body ?? {};
+      expect(String(messages[0]?.content)).toContain('https://example.org/0');
+      const amount = await sinceThen();
+      expect(amount).toBe(nano(cost ?? 0));
+      expect(amount > CENT && amount < 2n * CENT).toBe(true);
+    },
+  );
 
-  it('that does not search is passed over', async () => {
+  it('without web search is skipped', async () => {
     world.text.stub.next.push(failing);
     const body = { ...says(NEWS, ON), fallbacks: [{ model: 'gpt-plain' }] };
     expect((await world.text.chat(body)).status).toBe(500);
   });
 });
 
-describe('a client that goes', () => {
-  it('in the middle of the words pays for the search and for what came', async () => {
+describe('a client that leaves', () => {
+  it('midway pays for the search and the received output', async () => {
     await remember();
     world.text.stub.next.push({ tokens: Array.from({ length: 20 }, () => ' word'), pauseMs: 5 });
     const away = new AbortController();

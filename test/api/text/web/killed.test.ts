@@ -1,4 +1,4 @@
-/** A process that dies between a search and its answer leaves one hold, which goes back whole when it expires. */
+/** A process that dies between a search and its answer leaves one hold, which is released whole at its expiry. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ function configuration(): object {
   };
 }
 
-describe('killed', () => {
+describe('a process that is killed', () => {
   it.each([
     ['while the engine is asked', () => engine.next.push(() => undefined), () => engine.requests.length],
     ['while the model is asked, after the search', () => stub.next.push({ hang: 'head' }), () => stub.received.length],
@@ -90,7 +90,7 @@ describe('killed', () => {
   });
 });
 
-/** As if the time of the hold had passed. */
+/** Ends all holds as if their time had passed. */
 async function expireNow(): Promise<void> {
   await sql.query("update holds set expires_at = now() - interval '1 second'");
   await expireHolds(sql, 10);

@@ -1,4 +1,4 @@
-/** Pages that a message names are read for the model: the search's place is theirs, and each that was read is paid for. */
+/** Pages in a message are read for the model instead of a search, and each page that was read is charged. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createPageReader } from '../../../../infra/http/pages/pageReader.ts';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
@@ -19,7 +19,7 @@ afterEach(async () => {
   expect(await checkLedger(world.text.api.opened.dependencies.core.sql)).toEqual([]);
 });
 
-/** Beside the tokens, in cents. */
+/** Returns the charge beside the tokens, in cents. */
 async function centsOf(answer: { id: string; usage: { prompt_tokens: number; completion_tokens: number } }) {
   await world.text.settled();
   const { prompt_tokens, completion_tokens } = answer.usage;
@@ -29,7 +29,7 @@ async function centsOf(answer: { id: string; usage: { prompt_tokens: number; com
 }
 
 describe('the pages of a message', () => {
-  it('stand before the conversation as text, take the place of a search, and cost a cent each', async () => {
+  it('precede the conversation as text, replace a search, and cost a cent each', async () => {
     const before = await world.spentNano();
     const searches = world.engine.requests.length;
     const words = `Compare ${world.site}/fares with (${world.site}/rules), and ${world.site}/fares.`;
@@ -47,12 +47,12 @@ describe('the pages of a message', () => {
     expect((await world.spentNano()) - before).toBe(nano(answer.cost.usd));
   });
 
-  it('cannot speak for us: what looks like the end of one is none', async () => {
+  it('cannot end their own block by text that looks like its end', async () => {
     await ask(world, says(`${world.site}/rules`, READ));
     expect(lastMessages(world)[0]?.content.match(/<\/page>/g)).toHaveLength(1);
   });
 
-  it('are five at most, and the model is told of the others', async () => {
+  it('are limited to five, and the model gets the number of the others', async () => {
     world.visited.length = 0;
     const addresses = Array.from({ length: 7 }, (_, index) => `${world.site}/fares?n=${index}`);
     const answer = await ask(world, says(addresses.join(' '), READ));
@@ -61,7 +61,7 @@ describe('the pages of a message', () => {
     expect((await centsOf(answer)).cents).toBe(5n);
   });
 
-  it('that cannot be read are told to the model and are not charged', async () => {
+  it('that cannot be read are reported to the model without a charge', async () => {
     const words = `${world.site}/gone http://169.254.169.254/latest https://www.reddit.com/r/node ${world.site}/fares`;
     const answer = await ask(world, says(words, READ));
     const block = lastMessages(world)[0]?.content ?? '';
@@ -72,7 +72,7 @@ describe('the pages of a message', () => {
     expect([cents, notes]).toEqual([1n, expect.stringContaining('pages that could not be read, not charged: 3')]);
   });
 
-  it('when too many are being read, are told to the model and are not charged', async () => {
+  it('are reported to the model without a charge when too many pages are being read', async () => {
     const { dependencies } = world.text.api.opened;
     const { pages } = dependencies.providers;
     const full = createPageReader({ allowPrivateHosts: [], turns: { atOnce: 0, maxWaiting: 0 } });
@@ -87,14 +87,14 @@ describe('the pages of a message', () => {
     }
   });
 
-  it('when none can be read, the answer comes without them and costs its tokens', async () => {
+  it('do not prevent an answer when none can be read, which costs its tokens', async () => {
     const wished = { ...READ, return_search_results_as_documents: true };
     const answer = await ask(world, says(`${world.site}/gone`, wished));
     expect(answer.choices[0]?.message.tool_calls).toBeUndefined();
     expect((await centsOf(answer)).cents).toBe(0n);
   });
 
-  it('are cut to what was held for them', async () => {
+  it('are cut to the held tokens', async () => {
     const body = says(`${world.site}/long`, READ);
     await ask(world, body);
     const block = lastMessages(world)[0]?.content ?? '';
@@ -103,14 +103,14 @@ describe('the pages of a message', () => {
     expect(block.endsWith('</page>')).toBe(true);
   });
 
-  it('begin a stream that wished for them', async () => {
+  it('come first in a stream on request', async () => {
     const wished = { ...READ, include_search_results_in_stream: true };
     const [first, ...chunks] = await stream(world, says(`${world.site}/fares`, wished));
     expect(first?.service_parameters?.web_search_citations.map(({ title }) => title)).toEqual(['Fares']);
     expect(nano(chunks.at(-1)?.cost?.usd ?? 0) > CENT).toBe(true);
   });
 
-  it('are those of the last message only; without one, a search is made where one is wished', async () => {
+  it('come from the last message alone, and without any a requested search is made', async () => {
     world.visited.length = 0;
     const searches = world.engine.requests.length;
     await ask(world, {
@@ -124,7 +124,7 @@ describe('the pages of a message', () => {
     expect([world.visited, world.engine.requests.length - searches]).toEqual([[], 1]);
   });
 
-  it('are read for sixty requests a minute, by one account', async () => {
+  it('are read for sixty requests a minute and account', async () => {
     const { secret } = await world.text.api.newKey('INFERENCE');
     const init = { key: secret, headers: { 'x-service-dry-run': 'true' } };
     const ask = (words: string) => world.text.chat(says(words, READ), init);
@@ -137,7 +137,7 @@ describe('the pages of a message', () => {
     expect((await ask('no address')).status).toBe(200);
   });
 
-  it('are in no log line', async () => {
+  it('appear in no log line', async () => {
     const gone = `${world.site}/gone/canary-of-the-failure http://canary-of-the-host.invalid/`;
     await ask(world, says(`${world.site}/fares?canary-of-the-query ${gone}`, READ));
     expect(lastMessages(world)[0]?.content).toContain('canary-of-the-page');

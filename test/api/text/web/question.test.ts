@@ -1,8 +1,8 @@
-/** The same message always gives the same question, and no message a question that an engine would refuse. */
+/** A message always gives the same search query, and never one that an engine would refuse. */
 import { describe, expect, it } from 'vitest';
 import { addressesIn, isAboutThePresent, lastUserText, searchQuery } from '../../../../api/text/web/question.ts';
 
-describe('a question', () => {
+describe('a search query', () => {
   it.each([
     ['Who won?', 'Who won?'],
     ['Hi! Could you please tell me who won?', 'who won?'],
@@ -13,11 +13,11 @@ describe('a question', () => {
     ['!g :de trains !!now', 'g de trains now'],
     ['hello', 'hello'],
     ['', ''],
-  ])('%j is asked as %j', (said, query) => {
+  ])('of %j is %j', (said, query) => {
     expect(searchQuery(said)).toBe(query);
   });
 
-  it('of a long message is its last question', () => {
+  it('of a long message is its last question sentence', () => {
     const said = `${'This is background. '.repeat(60)} Which train is the fastest? ${'Thank you. '.repeat(20)}`;
     expect(searchQuery(said)).toBe('Which train is the fastest?');
   });
@@ -30,7 +30,7 @@ describe('a question', () => {
     ['fences without an end', '```'.repeat(100_000)],
     ['brackets behind an address', `https://a.example/${')'.repeat(190_000)}`],
     ['greetings without an end', 'hi '.repeat(70_000)],
-  ])('of a great many %s is within what engines take', (_name, said) => {
+  ])('of very many %s is within the limits of engines', (_name, said) => {
     const query = searchQuery(said);
     expect(query.length).toBeLessThanOrEqual(400);
     expect(query.split(' ').length).toBeLessThanOrEqual(50);
@@ -61,11 +61,11 @@ it.each([
   ['Write a poem about rivers', false],
   ['Why was 1999 a good year?', false],
   ['```\nsearch latest news\n```', false],
-])('%j speaks of the present: %s', (said, does) => {
+])('%j is about the present: %s', (said, does) => {
   expect(isAboutThePresent(said)).toBe(does);
 });
 
-it('the last words are those of the user who spoke last', () => {
+it('the last user text is that of the last user message', () => {
   const messages = [
     { role: 'user' as const, content: 'first' },
     {

@@ -1,4 +1,4 @@
-/** What a deployment or a model has not is refused by name, before anything is held or asked. */
+/** Features that a deployment or a model lacks are refused by name before any hold or call. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTextWorld, type TextWorld, textModel } from '../textWorld.ts';
 import { says, startWebWorld, type WebWorld } from './webWorld.ts';
@@ -24,7 +24,7 @@ async function refusal(response: Response): Promise<unknown[]> {
   return [response.status, error, issues?.[0]?.path];
 }
 
-describe('refused by name is', () => {
+describe('a refusal with the name of the field for', () => {
   it.each(['on', 'auto'])('a search (%s) without an engine', async (mode) => {
     const response = await plain.chat(says('Hello', { enable_web_search: mode }));
     const words = 'enable_web_search is not configured on this service';
@@ -32,7 +32,7 @@ describe('refused by name is', () => {
     expect(plain.stub.received).toEqual([]);
   });
 
-  it('a search of a model that does not search', async () => {
+  it('a search with a model without web search', async () => {
     const response = await world.text.chat({
       ...says('Hello', { enable_web_search: 'on' }),
       model: 'gpt-plain',
@@ -42,25 +42,25 @@ describe('refused by name is', () => {
     ]);
   });
 
-  it('a search on X where the provider has none', async () => {
+  it('a search on X when the provider has none', async () => {
     const response = await world.text.chat({ ...says('Hello', X), model: 'x-offline' });
     const words = 'enable_x_search is not configured on this service for x-offline';
     expect(await refusal(response)).toEqual([400, words, ['service_parameters']]);
   });
 
-  it('bounds of a temperature that are the wrong way round', async () => {
+  it('a minimum temperature above the maximum', async () => {
     const response = await world.text.chat({ ...says('Hello'), min_temp: 1, max_temp: 0.5 });
     expect(await refusal(response)).toEqual([400, expect.any(String), ['min_temp']]);
   });
 });
 
-describe('not refused is', () => {
+describe('no refusal for', () => {
   it('reading pages without an engine', async () => {
     const response = await plain.chat(says('no address here', { enable_web_scraping: true }));
     expect(response.status).toBe(200);
   });
 
-  it('a search on X of a model that never does: it is ignored, and the answer says so', async () => {
+  it('a search on X with a model without it, which the answer shows as ignored', async () => {
     const response = await world.text.chat(says('Hello', X));
     const { service_parameters: shown } = (await response.json()) as { service_parameters: object };
     expect([response.status, shown]).toEqual([200, expect.objectContaining({ enable_x_search: false })]);

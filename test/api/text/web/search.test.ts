@@ -1,4 +1,4 @@
-/** A search within a conversation: what the model gets, what the client gets, and what it costs. */
+/** A web search within a conversation: its results for the model and the client, and its costs. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { checkLedger } from '../../../../infra/postgres/ledgerCheck.ts';
 import { answering } from '../../../stubs/searchEngines.ts';
@@ -22,11 +22,11 @@ afterEach(async () => {
   expect(await checkLedger(world.text.api.opened.dependencies.core.sql)).toEqual([]);
 });
 
-/** Of the request that came last. */
+/** The query of the last engine request. */
 const query = () => world.engine.requests.at(-1)?.url.searchParams.get('q');
 
 describe('a search', () => {
-  it('is asked in words for an engine, and its results stand numbered before the conversation', async () => {
+  it('has a query for engines, and its numbered results precede the conversation', async () => {
     await ask(world, {
       messages: [
         { role: 'system', content: 'Be brief.' },
@@ -47,12 +47,12 @@ describe('a search', () => {
     expect(rest.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
-  it('reaches a model of another kind of provider', async () => {
+  it('works with a model of another provider kind', async () => {
     await ask(world, { ...says(NEWS, ON), model: 'claude' });
     expect(JSON.stringify(world.claude.received.at(-1)?.body.system)).toContain('https://example.org/9');
   });
 
-  it('is in the answer with its sources, and the answer says what was charged: tokens and one search', async () => {
+  it('is in the answer with its sources and charges: tokens and one search', async () => {
     const before = await world.spentNano();
     const answer = await ask(world, says(NEWS, ON));
     const { web_search_citations: citations } = answer.service_parameters;
@@ -71,12 +71,12 @@ describe('a search', () => {
     expect(entry?.notes).toContain('web search 1 × 0.01 USD');
   });
 
-  it.each([true, false])('asks the model for marks only when they are wished (%s)', async (marked) => {
+  it.each([true, false])('asks the model for citation marks only on request (%s)', async (marked) => {
     await ask(world, says(NEWS, { ...ON, enable_web_citations: marked }));
     expect(lastMessages(world)[0]?.content.includes('^1,3^')).toBe(marked);
   });
 
-  it('that finds nothing is a search', async () => {
+  it('without results counts as a search', async () => {
     const answer = await ask(world, says('nothing', ON));
     expect(answer.service_parameters.web_search_citations).toEqual([]);
     expect(lastMessages(world)[0]?.content).toContain('found nothing');
@@ -89,27 +89,27 @@ describe('a search', () => {
     ['Look it up on the web, and cite it.', 1],
     ['Add two and two.', 0],
     ['```\nlatest news\n```\nWhat does this print?', 0],
-  ])('when it is left to us, %j makes %i', async (words, searches) => {
+  ])('in mode auto for %j makes %i requests', async (words, searches) => {
     const before = world.engine.requests.length;
     const answer = await ask(world, says(words, { enable_web_search: 'auto' }));
     expect(world.engine.requests.length - before).toBe(searches);
     expect(answer.cost.usd > 0.01).toBe(searches === 1);
   });
 
-  it('comes on by the older name, and by the name of the model', async () => {
+  it('can be enabled by the older field and in the model name', async () => {
     const before = world.engine.requests.length;
     await ask(world, { ...says('final'), web_search: true });
     await ask(world, { ...says('final'), model: 'gpt-stub:enable_web_search=on' });
     expect(world.engine.requests.length - before).toBe(2);
   });
 
-  it('of a message without words is none, and costs nothing', async () => {
+  it('is not made for a message without words, and costs nothing', async () => {
     const before = world.engine.requests.length;
     const answer = await ask(world, says('```\ncode\n```', ON));
     expect([world.engine.requests.length - before, answer.cost.usd < 0.01]).toEqual([0, true]);
   });
 
-  it('adds no more to a prompt than was held for it, whatever the engine sends', async () => {
+  it('adds at most the held tokens to a prompt, whatever the engine sends', async () => {
     const long = '界'.repeat(3_000);
     const results = Array.from({ length: 30 }, (_, index) => ({
       ...{
@@ -129,7 +129,7 @@ describe('a search', () => {
     expect(bounds[0]?.cost.usd).toBeGreaterThan(0.01);
   });
 
-  it('has its place in the context beside an answer whose length nobody stated', async () => {
+  it('fits into the context beside an answer of default length', async () => {
     const asked = says(NEWS, ON, { model: 'gpt-8k' });
     const dry = await world.text.chat(asked, { headers: { 'x-service-dry-run': 'true' } });
     const { bounds } = (await dry.json()) as {
@@ -140,7 +140,7 @@ describe('a search', () => {
     expect(bound && bound.prompt_tokens + bound.completion_tokens).toBe(8_192);
   });
 
-  it('passes on no address that is none', async () => {
+  it('drops results without a web address', async () => {
     const results = [
       { title: 'bad', url: 'javascript:alert(1)', content: '' },
       { title: 'good', url: 'https://a.example/', content: '' },
@@ -151,10 +151,10 @@ describe('a search', () => {
   });
 });
 
-describe('documents', () => {
+describe('search results as documents', () => {
   const WISHED = { ...ON, return_search_results_as_documents: true };
 
-  it('are a call before those of the model', async () => {
+  it('are a tool call before those of the model', async () => {
     world.text.stub.next.push({ toolCalls: [{ id: 'call_own', name: 'look', arguments: '{}' }] });
     const answer = await ask(world, {
       ...says(NEWS, WISHED),
@@ -165,7 +165,7 @@ describe('documents', () => {
     expect(choice?.finish_reason).toBe('tool_calls');
   });
 
-  it('end an answer of words as a call does, and a cut answer as a cut', async () => {
+  it('give an answer the finish reason of a tool call, and keep that of a cut answer', async () => {
     const [first] = (await ask(world, says(NEWS, WISHED))).choices;
     expect([first?.finish_reason, first?.stop_reason]).toEqual(['tool_calls', null]);
     const call = first?.message.tool_calls?.[0];
@@ -179,14 +179,14 @@ describe('documents', () => {
     expect(cut?.finish_reason).toBe('length');
   });
 
-  it('are not there without a search', async () => {
+  it('are absent without a search', async () => {
     const [choice] = (await ask(world, says('Add two.', { ...WISHED, enable_web_search: 'auto' }))).choices;
     expect([choice?.finish_reason, choice?.message.tool_calls]).toEqual(['stop', undefined]);
   });
 });
 
 describe('a stream', () => {
-  it('begins with the results when they are wished, and ends with what was charged', async () => {
+  it('begins with the results on request, and ends with the charge', async () => {
     const before = await world.spentNano();
     const chunks = await stream(world, says(NEWS, { ...ON, include_search_results_in_stream: true }));
     const [first] = chunks;
@@ -201,12 +201,12 @@ describe('a stream', () => {
     expect(nano(last?.balance?.usd ?? 0)).toBe(10n ** 12n - (await world.spentNano()));
   });
 
-  it('has no results that were not wished', async () => {
+  it('has no results without a request', async () => {
     const chunks = await stream(world, says(NEWS, ON));
     expect(chunks.filter((chunk) => chunk.service_parameters)).toEqual([]);
   });
 
-  it('has the documents before the words, and counts the calls of the model on from there', async () => {
+  it('has the documents before the words, and numbers the calls of the model after them', async () => {
     world.text.stub.next.push({
       tokens: ['Well'],
       toolCalls: [{ id: 'call_own', name: 'look', arguments: '{"a":1}' }],
@@ -224,8 +224,8 @@ describe('a stream', () => {
   });
 });
 
-describe('no log line has', () => {
-  it('the question, the results or the answer', async () => {
+describe('the log', () => {
+  it('has no question, no results and no answer', async () => {
     const { log } = world.text.api;
     world.engine.next.push(
       answering(200, {

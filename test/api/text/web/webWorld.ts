@@ -1,4 +1,4 @@
-/** Text models behind a search engine and pages of this machine. */
+/** Text models with a local search engine and local pages. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createCatalogue } from '../../../../domain/catalogue/catalogue.ts';
@@ -14,11 +14,11 @@ export interface WebWorld {
   text: TextWorld;
   engine: EngineStub;
   claude: AnthropicStub;
-  /** Of the site with the pages. */
+  /** Base URL of the pages. */
   site: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   visited: string[];
-  /** What has been charged so far, by the balance. */
+  /** Returns the amount charged so far, from the balance. */
   spentNano(): Promise<bigint>;
   close(): Promise<void>;
 }
@@ -96,7 +96,7 @@ export async function startWebWorld(more: readonly TextModel[] = []): Promise<We
   };
 }
 
-/** The messages that the stub got last. */
+/** Returns the messages of the last request to the stub. */
 export function lastMessages({ text: { stub } }: WebWorld): { role: string; content: string }[] {
   return (stub.received.at(-1)?.body.messages ?? []) as { role: string; content: string }[];
 }
@@ -105,7 +105,7 @@ export function says(content: string, parameters: object = {}, more: object = {}
   return { messages: [{ role: 'user', content }], service_parameters: parameters, ...more };
 }
 
-/** What the tests read of an answer. */
+/** Fields of an answer that the tests read. */
 export interface Completion {
   id: string;
   choices: {
