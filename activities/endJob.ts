@@ -57,7 +57,7 @@ async function endWithinBudget(dependencies: ActivityDependencies, input: EndJob
   if (!ended.refused || !ended.before) return ended;
   const isStopped = await stopAtProvider(dependencies, { queueId, ...ended.before });
   if (!isStopped) return ended;
-  return { ...(await refundAndEnd(dependencies, { ...input, isClients: false })), isStopped };
+  return { ...(await refundAndEnd(dependencies, { ...input, isEndedByClient: false })), isStopped };
 }
 
 async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
@@ -78,7 +78,7 @@ async function refundAndEnd(dependencies: ActivityDependencies, input: EndJobInp
 async function refundIn(
   client: SqlClient,
   dependencies: ActivityDependencies,
-  { queueId, state, failure, isClients, isWithdrawal }: EndJobInput,
+  { queueId, state, failure, isEndedByClient, isWithdrawal }: EndJobInput,
 ): Promise<JobEnd> {
   const row = await lockJob(client, queueId);
   if (!row) throw new Error(`job ${queueId} has no row to end`);
@@ -86,7 +86,7 @@ async function refundIn(
     return { state: row.state, ...(row.refundId ? { refundId: row.refundId } : {}) };
   }
   if (isWithdrawal && row.isAcceptanceSent) return { state: row.state, refused: 'acceptance_sent' };
-  const spend = isClients ? spendOf(dependencies, row) : undefined;
+  const spend = isEndedByClient ? spendOf(dependencies, row) : undefined;
   const counted = spend && (await takeRefundBudget(client, spend, dependencies.refundedPerDay(row.accountId)));
   if (spend && !counted) return { state: row.state, refused: 'refund_budget', before: row };
   const { code: reason, message } = failure;

@@ -70,8 +70,8 @@ export interface SourceDiscard {
 export interface EndJobInput extends SourceDiscard {
   state: Extract<JobState, 'failed' | 'timed_out' | 'cancelled'>;
   failure: { code: ErrorCode; message: string };
-  /** The client ended it: the provider's price counts into the refunds of the day. */
-  isClients?: boolean;
+  /** The client ended the job: its price counts against the refund budget of the day. */
+  isEndedByClient?: boolean;
   /** Withdraws the order, only if no response said that it stands. */
   isWithdrawal?: boolean;
 }

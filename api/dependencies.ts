@@ -5,7 +5,7 @@ import type { WorkFolders } from '../engines/child/workFolders.ts';
 import type { DocumentReader } from '../engines/documents/documentReader.ts';
 import type { ImageWork } from '../engines/images/imageWork.ts';
 import type { AccountShares } from '../infra/accountShares.ts';
-import type { HeldBytes } from '../infra/byteBudget.ts';
+import type { ByteBudget } from '../infra/byteBudget.ts';
 import type { Config } from '../infra/config/config.ts';
 import type { GuardedFetch } from '../infra/http/guardedFetch.ts';
 import type { PageReader } from '../infra/http/pages/pageReader.ts';
@@ -88,8 +88,8 @@ export interface LimitDependencies {
   /** Shares of accounts in this process. */
   accountShares: AccountShares;
   /** Budget of media that were fetched for conversations, until they are answered. */
-  heldBytes: HeldBytes;
-  bodyBudget: HeldBytes;
+  mediaBudget: ByteBudget;
+  bodyBudget: ByteBudget;
   /** Budget of large answers of chain nodes, until they are read. */
   answerRoom: AnswerRoom;
   /** Proxies whose headers give the address of a client. */

@@ -206,7 +206,7 @@ function openLimits({ config, redis, log }: Pick<CoreDependencies, 'config' | 'r
     walletCalls: { enter: limiter.enter },
     signInThrottle: createSignInThrottle(calls, config.limits.perAddressPerMinute),
     accountShares: createAccountShares(calls),
-    heldBytes: createMediaBudget(),
+    mediaBudget: createMediaBudget(),
     bodyBudget: createBodyBudget(),
     answerRoom: new AnswerRoom(),
     proxies: createTrustedProxies(config.limits.trustedProxies),

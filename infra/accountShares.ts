@@ -7,7 +7,7 @@ import { FETCHED_BYTES, type LimitOverride, type LimitType, refusalOf } from '..
 import { DOCUMENT_CHILDREN } from '../engines/documents/documentReader.ts';
 import { IMAGE_CHILDREN } from '../engines/images/imageWork.ts';
 import { INSPECTION_CHILDREN } from '../engines/media/inspector.ts';
-import type { Holding } from './byteBudget.ts';
+import type { ReservedBytes } from './byteBudget.ts';
 import { PAGE_CHILDREN, PAGES_AT_ONCE } from './http/pages/pageReader.ts';
 import { createKeyedSemaphore, createSemaphore } from './semaphore.ts';
 import { TooManyWait, tooBusy } from './tooBusy.ts';
@@ -38,8 +38,8 @@ const RETRY_AFTER_SECONDS = 5;
 const busy = tooBusy('recordings and videos are being decoded', 10);
 
 /** Share of one request, which must release it on every way out. Taking more throws FareboxError `rate_limited`. */
-export interface RequestShare extends Holding {
-  /** Takes the requested amount, but at most the whole share, so that a large job is not refused for ever. */
+export interface RequestShare extends ReservedBytes {
+  /** Takes the requested amount, at most the whole share: a large job is not refused for ever. */
   reserve(bytes: number): void;
   /**
    * Runs the work when the account uses less than its share of these slots. This is the only queue of decoders: the

@@ -3,13 +3,13 @@ import { FareboxError } from '../domain/errors.ts';
 import { MEDIA_BYTES_IN_MEMORY } from '../domain/limits/limits.ts';
 import { TooManyWait, tooBusy } from './tooBusy.ts';
 
-export interface HeldBytes {
+export interface ByteBudget {
   /** Opens the share of one request of this account or address, which must release it on every way out. */
-  open(owner: string): Holding;
-  readonly heldBytes: number;
+  open(owner: string): ReservedBytes;
+  readonly reservedBytes: number;
 }
 
-export interface Holding {
+export interface ReservedBytes {
   /** Called before the bytes are read. Throws FareboxError when there is no room for them. */
   take(bytes: number): void;
   /** Idempotent; later requests are refused. */
@@ -24,7 +24,7 @@ export interface WantedBytes {
 }
 
 /** `check` throws when it is too much. */
-export function createByteBudget(check: (wanted: WantedBytes) => void): HeldBytes {
+export function createByteBudget(check: (wanted: WantedBytes) => void): ByteBudget {
   const byOwner = new Map<string, number>();
   let held = 0;
 
@@ -58,7 +58,7 @@ export function createByteBudget(check: (wanted: WantedBytes) => void): HeldByte
         },
       };
     },
-    get heldBytes() {
+    get reservedBytes() {
       return held;
     },
   };
@@ -67,8 +67,8 @@ export function createByteBudget(check: (wanted: WantedBytes) => void): HeldByte
 const RETRY_AFTER_SECONDS = 5;
 const busy = tooBusy('media are being passed on', RETRY_AFTER_SECONDS);
 
-export interface MediaBudget {
-  /** Room for two requests of the largest size, and for ordinary ones. */
+export interface MediaBudgetOptions {
+  /** Two requests of the largest size, and more ordinary ones. */
   maxBytes?: number;
   maxAccountBytes?: number;
 }
@@ -77,7 +77,7 @@ export interface MediaBudget {
 export function createMediaBudget({
   maxBytes = 2 * MEDIA_BYTES_IN_MEMORY,
   maxAccountBytes = MEDIA_BYTES_IN_MEMORY,
-}: MediaBudget = {}): HeldBytes {
+}: MediaBudgetOptions = {}): ByteBudget {
   return createByteBudget(({ ofOwner, ofAll }) => {
     if (ofOwner > maxAccountBytes) {
       throw new FareboxError({

@@ -47,8 +47,8 @@ export function openDeploymentTakeover(temporal: Temporal, version: Version): De
     known = found;
     if (current === buildId || unchanged < patience) return false;
     // Refused if another worker was faster.
-    const wish = { ...currentVersion(namespace, buildId), conflictToken };
-    await client.workflowService.setWorkerDeploymentCurrentVersion(wish);
+    const request = { ...currentVersion(namespace, buildId), conflictToken };
+    await client.workflowService.setWorkerDeploymentCurrentVersion(request);
     return true;
   }
 

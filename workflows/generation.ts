@@ -43,20 +43,20 @@ type JobFailure = {
 interface GenerationRun {
   input: GenerationInput;
   steps: Steps;
-  /** Deliveries to the client: started, but not awaited while the job goes on. */
-  told: Promise<void>[];
+  /** Webhook deliveries to the client, awaited at the end of the job. */
+  notifications: Promise<void>[];
   answer?: AcceptResult;
   source?: Measurement;
   /** Scope that a request to cancel interrupts: the measurement, or the generation. */
   interruptible?: CancellationScope;
   /** Ends the pause before the next poll of the provider. */
   calledBack?: () => void;
-  /** A client waits for the answer; without one nothing is charged. */
-  asked: boolean;
+  /** A client waits for the answer. Without one, nothing is charged. */
+  isAwaited: boolean;
   cancelRequested: boolean;
-  /** Request of the client to end it, while the database decides. */
-  wish?: Promise<boolean>;
-  /** How the client has ended it, with the result of the database. */
+  /** Client's request to end the job, while the database decides. */
+  endRequest?: Promise<boolean>;
+  /** Set when the database let the client end the job. */
   ended?: { ending: JobFailure; result: EndJobResult };
   completeRequested: boolean;
   mediaGone: boolean;
@@ -69,8 +69,8 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   const run: GenerationRun = {
     input,
     steps: createSteps(input),
-    told: [],
-    asked: false,
+    notifications: [],
+    isAwaited: false,
     cancelRequested: false,
     completeRequested: false,
     mediaGone: false,
@@ -93,11 +93,11 @@ export async function generation(input: GenerationInput): Promise<GenerationResu
   // A cancellation by an operator must not cut off the answers to waiting clients.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   // Only where there is something to wait for: waiting for nothing takes a turn, too.
-  if (run.told.length > 0) await Promise.all(run.told);
+  if (run.notifications.length > 0) await Promise.all(run.notifications);
   return run.result;
 }
 
-const UNHEARD: Refusal = {
+const NOT_ACCEPTED_IN_TIME: Refusal = {
   ok: false,
   code: 'unavailable',
   message: 'The job could not be accepted in time. Nothing was charged; please try again.',
@@ -107,25 +107,27 @@ const UNHEARD: Refusal = {
 async function accept(run: GenerationRun): Promise<AcceptResult> {
   const { input, steps } = run;
   try {
-    // A start without a waiting caller must not become a charge that no client hears of. One that is withdrawn
-    // meanwhile ends now: its repetition waits for that.
-    await condition(() => run.asked || run.cancelRequested, input.timing.acceptMs);
-    // No client waits for the answer. An earlier attempt at this turn may have charged and been lost when the server
-    // died.
-    if (!run.asked || run.cancelRequested) return await abandon(run);
+    // Without a caller that waits for the answer, the start must not charge: no client would learn of the charge. An
+    // order that is withdrawn in this time ends at once, because its repetition waits for that end.
+    await condition(() => run.isAwaited || run.cancelRequested, input.timing.acceptMs);
+    // No client waits. An earlier attempt at this turn may have charged before the server died, so the database is read.
+    if (!run.isAwaited || run.cancelRequested) return await abandon(run);
     run.interruptible = new CancellationScope({ cancellable: true });
     const measured = await run.interruptible.run(() => measure(run));
     if (!measured.ok) return await refuse(run, measured);
     run.source = measured.source;
     const charged = await steps.ledger.acceptJob({ job: input, source: measured.source });
     if (!charged.ok) return await refuse(run, charged);
-    return stand(run, charged);
+    return recordAcceptance(run, charged);
   } catch {
     return await abandon(run);
   }
 }
 
-function stand(run: GenerationRun, { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms): AcceptResult {
+function recordAcceptance(
+  run: GenerationRun,
+  { durationSeconds, chargeId, priceUsd, paid }: AcceptedTerms,
+): AcceptResult {
   const terms = { ...(durationSeconds === undefined ? {} : { durationSeconds }), chargeId, priceUsd };
   run.result = { state: 'accepted', ...terms };
   describeJob(run.input, run.result, `charged ${paid}; next: the provider`);
@@ -141,8 +143,8 @@ async function abandon(run: GenerationRun): Promise<AcceptResult> {
   const standing = await CancellationScope.nonCancellable(() =>
     steps.untilDone.abandonJob({ ...clientInputsOf(input), accountId: input.accountId }),
   );
-  if (standing) return stand(run, standing);
-  return { accepted: false, code: UNHEARD.code, message: UNHEARD.message };
+  if (standing) return recordAcceptance(run, standing);
+  return { accepted: false, code: NOT_ACCEPTED_IN_TIME.code, message: NOT_ACCEPTED_IN_TIME.message };
 }
 
 /** An order without media needs no measurement. */
@@ -163,7 +165,7 @@ async function produce(run: GenerationRun): Promise<'stored' | JobFailure> {
   const { deadlineMs, cancelAfterMs = deadlineMs } = run.input.timing;
   const production = new CancellationScope({ cancellable: true, timeout: deadlineMs });
   run.interruptible = production;
-  const work = () => (cancelAfterMs < deadlineMs ? converseWithin(run, cancelAfterMs) : converse(run));
+  const work = () => (cancelAfterMs < deadlineMs ? runProviderWithin(run, cancelAfterMs) : runProvider(run));
   try {
     return run.cancelRequested ? CANCELLED : await production.run(work);
   } catch (error) {
@@ -193,7 +195,7 @@ function failed(code: ErrorCode, message: string): JobFailure {
 }
 
 /** Ends the job at the client's limit, if the database allows it. */
-async function converseWithin(run: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
+async function runProviderWithin(run: GenerationRun, limitMs: number): Promise<'stored' | JobFailure> {
   const limit = new CancellationScope({ cancellable: true });
   limit
     .run(async () => {
@@ -202,7 +204,7 @@ async function converseWithin(run: GenerationRun, limitMs: number): Promise<'sto
     })
     .catch(() => undefined);
   try {
-    return await converse(run);
+    return await runProvider(run);
   } finally {
     limit.cancel();
   }
@@ -214,15 +216,15 @@ async function converseWithin(run: GenerationRun, limitMs: number): Promise<'sto
  */
 async function endWithinBudget(run: GenerationRun, ending: JobFailure): Promise<boolean> {
   if (run.ended) return true;
-  run.wish ??= askBooks(run, ending).finally(() => {
-    delete run.wish;
+  run.endRequest ??= requestEnd(run, ending).finally(() => {
+    delete run.endRequest;
   });
-  return await run.wish;
+  return await run.endRequest;
 }
 
-async function askBooks(run: GenerationRun, ending: JobFailure): Promise<boolean> {
-  const wish = { ...clientInputsOf(run.input), ...ending, isClients: true };
-  const result = await CancellationScope.nonCancellable(() => run.steps.untilDone.endJob(wish));
+async function requestEnd(run: GenerationRun, ending: JobFailure): Promise<boolean> {
+  const endInput = { ...clientInputsOf(run.input), ...ending, isEndedByClient: true };
+  const result = await CancellationScope.nonCancellable(() => run.steps.untilDone.endJob(endInput));
   if (result.refused) {
     describeJob(run.input, run.result, 'not cancelled: its refund would exceed those of the day');
     return false;
@@ -232,7 +234,7 @@ async function askBooks(run: GenerationRun, ending: JobFailure): Promise<boolean
   return true;
 }
 
-async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
+async function runProvider(run: GenerationRun): Promise<'stored' | JobFailure> {
   const { steps, input } = run;
   const { timing } = input;
   // It was measured before the charge, but a job that was resumed may have lost the result.
@@ -240,7 +242,7 @@ async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
   if (!measured.ok) return failed(measured.code, measured.message);
   const { source } = measured;
   let outcome: GenerateResult = await steps.provider.generate({ job: input, source });
-  let isLost = false;
+  let isReplyLost = false;
   for (;;) {
     switch (outcome.kind) {
       case 'stored':
@@ -257,22 +259,22 @@ async function converse(run: GenerationRun): Promise<'stored' | JobFailure> {
         outcome = await steps.provider.generate({ job: input, source });
         break;
       case 'unknown':
-        if (!outcome.askable && isLost) return LOST;
-        isLost = !outcome.askable;
+        if (!outcome.askable && isReplyLost) return REPLY_LOST;
+        isReplyLost = !outcome.askable;
         // A provider without a lookup stays silent: only an earlier running attempt can bring an output.
-        await sleep(outcome.askable ? timing.pollLongestMs : timing.heartbeatMs + LOST_GRACE_MS);
+        await sleep(outcome.askable ? timing.pollLongestMs : timing.heartbeatMs + ATTEMPT_GRACE_MS);
         outcome = await steps.provider.generate({ job: input, source });
         break;
     }
   }
 }
 
-const LOST: JobFailure = failed(
+const REPLY_LOST: JobFailure = failed(
   'provider_unknown',
   "The provider's reply was lost, and it cannot be asked what became of the job.",
 );
 /** An attempt without a heartbeat that is not dead has this long to store its output. */
-const LOST_GRACE_MS = 10_000;
+const ATTEMPT_GRACE_MS = 10_000;
 
 /**
  * Polls until there is an outcome. A callback of the provider ends the pause between two polls, but only a few times:
@@ -280,7 +282,7 @@ const LOST_GRACE_MS = 10_000;
  */
 async function awaitOutcome(run: GenerationRun, operation: OperationHandle): Promise<GenerateResult> {
   const ask = () => run.steps.polling.awaitOutcome({ job: run.input, operation });
-  for (let calls = 0; calls < MAX_CALLS_HEARD; calls += 1) {
+  for (let callbacks = 0; callbacks < MAX_CALLBACKS; callbacks += 1) {
     const pause = new CancellationScope({ cancellable: true });
     run.calledBack = () => pause.cancel();
     try {
@@ -294,13 +296,13 @@ async function awaitOutcome(run: GenerationRun, operation: OperationHandle): Pro
   return await ask();
 }
 
-const MAX_CALLS_HEARD = 3;
+const MAX_CALLBACKS = 3;
 
 /** Refunds and ends the job; the row decides when output and end race. */
 async function close(run: GenerationRun, ending: JobFailure): Promise<'stored' | 'closed'> {
   return await CancellationScope.nonCancellable(async () => {
-    const wish = { ...clientInputsOf(run.input), ...ending };
-    const ended = run.ended?.result ?? (await run.steps.untilDone.endJob(wish));
+    const endInput = { ...clientInputsOf(run.input), ...ending };
+    const ended = run.ended?.result ?? (await run.steps.untilDone.endJob(endInput));
     if (ended.state === 'stored') return 'stored';
     run.result = {
       ...run.result,
@@ -309,7 +311,7 @@ async function close(run: GenerationRun, ending: JobFailure): Promise<'stored' |
       failure: ending.failure,
     };
     describeJob(run.input, run.result, ending.failure.message);
-    tell(run);
+    notifyIfSubscribed(run);
     return 'closed';
   });
 }
@@ -319,7 +321,7 @@ async function keep(run: GenerationRun): Promise<void> {
   const { input, steps } = run;
   run.result = { ...run.result, state: 'stored' };
   describeJob(input, run.result, 'next: delivery, then deletion');
-  tell(run);
+  notifyIfSubscribed(run);
   let done = run.completeRequested;
   try {
     done = await condition(() => run.completeRequested, input.timing.retentionMs);
@@ -332,13 +334,13 @@ async function keep(run: GenerationRun): Promise<void> {
     run.mediaGone = true;
     run.result = { ...run.result, state: as };
     describeJob(input, run.result, 'the media is gone, the charge stands');
-    tell(run);
+    notifyIfSubscribed(run);
   });
 }
 
-function tell({ input, result, told }: GenerationRun): void {
+function notifyIfSubscribed({ input, result, notifications }: GenerationRun): void {
   const event = webhookEventOf(result.state);
-  if (event && input.webhook?.events.includes(event)) told.push(notifyClient(input, event));
+  if (event && input.webhook?.events.includes(event)) notifications.push(notifyClient(input, event));
 }
 
 function listen(run: GenerationRun): void {
@@ -349,7 +351,7 @@ function listen(run: GenerationRun): void {
 }
 
 async function answer(run: GenerationRun): Promise<AcceptResult> {
-  run.asked = true;
+  run.isAwaited = true;
   await condition(() => run.answer !== undefined);
   if (!run.answer) throw new Error('the answer was awaited and is missing');
   return run.answer;

@@ -1,7 +1,7 @@
 /** Collects a body in one growing buffer: a Buffer for each chunk would cost 200 bytes and more (bench `memory`). */
 import { getHeapStatistics } from 'node:v8';
 import { FareboxError } from '../../domain/errors.ts';
-import { createByteBudget, type HeldBytes, type Holding } from '../../infra/byteBudget.ts';
+import { type ByteBudget, createByteBudget, type ReservedBytes } from '../../infra/byteBudget.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 /** Capacity from the second chunk on, so that small chunks need no buffer of their own. */
@@ -11,7 +11,7 @@ export interface BodyBufferOptions {
   /** Largest capacity; the caller ensures that it suffices. */
   maxBytes: number;
   /** Accounts for every byte before it is allocated. */
-  holding: Pick<Holding, 'take'>;
+  reservedBytes: Pick<ReservedBytes, 'take'>;
 }
 
 export class BodyBuffer {
@@ -47,11 +47,11 @@ export class BodyBuffer {
 
   #grow(length: number): void {
     const before = this.#bytes;
-    const { maxBytes, holding } = this.#options;
+    const { maxBytes, reservedBytes } = this.#options;
     const grown = Math.min(Math.max(2 * before.length, MIN_GROWN_BYTES), maxBytes);
     // Most bodies come in one chunk, whose buffer has exactly its size.
     const capacity = before.length === 0 ? length : Math.max(length, grown);
-    holding.take(capacity - before.length);
+    reservedBytes.take(capacity - before.length);
     this.#bytes = Buffer.allocUnsafe(capacity);
     this.#bytes.set(before.subarray(0, this.#length));
   }
@@ -70,7 +70,7 @@ const HEAP_SHARE = 0.25;
 /**
  * Budget of bytes of request bodies in memory, for all requests together. `maxBytes`: a quarter of the heap by default.
  */
-export function createBodyBudget(maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE): HeldBytes {
+export function createBodyBudget(maxBytes = getHeapStatistics().heap_size_limit * HEAP_SHARE): ByteBudget {
   const maxLargeBytes = maxBytes * LARGE_BODIES_SHARE;
   const maxOwnerBytes = Math.max(maxLargeBytes * OWNER_SHARE, MAX_BODY_BYTES);
   return createByteBudget(({ ofRequest, ofOwner, ofAll }) => {

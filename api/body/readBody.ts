@@ -1,7 +1,7 @@
 /** Reads the body of a route, in the order: kind, size, form, model, schema. */
 import type { IncomingMessage } from 'node:http';
 import { FareboxError } from '../../domain/errors.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { BodySpec, UploadedFile } from '../http/route.ts';
 import { checkModel, validate } from '../http/validate.ts';
@@ -25,7 +25,7 @@ export interface BodyHooks {
   /** Receives the model of the body before the rest is checked. */
   noteModel(model: string): void;
   /** Accounts for bytes of the body in memory. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
   /** Accounts for bytes before they are written to disk; throws when there are too many. */
   noteSpooled(bytes: number): void;
   config: Config;
@@ -40,8 +40,8 @@ export async function readBody(request: IncomingMessage, spec: BodySpec<unknown>
   if (spec.raw) {
     if (spec.raw.json && announced.kind !== 'json') throw wrongType(NOT_JSON);
     const { maxBytes } = spec.raw;
-    const { bodyReader, holding } = found;
-    return { body: await readRaw(request, { bodyReader, maxBytes, holding }), files: NO_FILES };
+    const { bodyReader, reservedBytes } = found;
+    return { body: await readRaw(request, { bodyReader, maxBytes, reservedBytes }), files: NO_FILES };
   }
   if (announced.kind === 'json' && spec.json) {
     const sent = await readSent(request, spec.json, found);
@@ -57,11 +57,11 @@ export async function readBody(request: IncomingMessage, spec: BodySpec<unknown>
     }
     const { maxFileBytes, knownFields } = spec.multipart;
     const { files: parts = { ...ONE_FILE, maxTotalBytes: maxFileBytes } } = spec.multipart;
-    const { bodyReader, createFolder, holding, noteSpooled } = found;
+    const { bodyReader, createFolder, reservedBytes, noteSpooled } = found;
     const { fields, files } = await readMultipart(request, {
       ...{ boundary: announced.boundary, maxFileBytes, knownFields },
       files: parts,
-      ...{ bodyReader, createFolder, holding, noteSpooled },
+      ...{ bodyReader, createFolder, reservedBytes, noteSpooled },
     });
     return { body: check(spec, spec.multipart.fields, { body: fields, found }), files };
   }
@@ -74,9 +74,9 @@ const RAW_TIMEOUT_MS = 10_000;
 /** Reads raw bytes, for signatures over them. Throws `body_too_large` and `unavailable`. */
 export async function readRaw(
   request: IncomingMessage,
-  { bodyReader, maxBytes, holding }: RawOptions,
+  { bodyReader, maxBytes, reservedBytes }: RawOptions,
 ): Promise<Buffer> {
-  const body = new BodyBuffer({ maxBytes, holding });
+  const body = new BodyBuffer({ maxBytes, reservedBytes });
   const limits = { maxBytes, timeoutMs: RAW_TIMEOUT_MS, tooLarge: bodyTooLarge };
   await bodyReader.take(request, limits, (chunk) => body.append(chunk));
   return body.bytes();
@@ -89,11 +89,11 @@ const ONE_FILE = { name: 'file', most: 1 };
 async function readSent(
   request: IncomingMessage,
   { maxBytes, spools }: NonNullable<BodySpec<unknown>['json']>,
-  { bodyReader, createFolder, holding, noteSpooled }: BodyHooks,
+  { bodyReader, createFolder, reservedBytes, noteSpooled }: BodyHooks,
 ): Promise<unknown> {
-  if (!spools) return await readJson(request, { bodyReader, maxBytes, holding });
+  if (!spools) return await readJson(request, { bodyReader, maxBytes, reservedBytes });
   return await readSpooledJson(request, {
-    ...{ bodyReader, maxBytes, createFolder, holding, noteSpooled },
+    ...{ bodyReader, maxBytes, createFolder, reservedBytes, noteSpooled },
     ...spools,
   });
 }

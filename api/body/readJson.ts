@@ -7,7 +7,7 @@ import { JsonBytes } from '../../domain/json/jsonBytes.ts';
 import { JsonProblem, NO_LIMITS } from '../../domain/json/jsonLimits.ts';
 import { JsonReader, MORE } from '../../domain/json/jsonReader.ts';
 import { parseInTurns } from '../../engines/text/parseInTurns.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import type { BodyReader } from './bodyReader.ts';
 import { bodyTooLarge } from './tooLarge.ts';
@@ -25,7 +25,7 @@ export const JSON_LIMITS = { ...NO_LIMITS, depth: 64, keys: 20_000, values: 20_0
 export interface RawOptions {
   bodyReader: BodyReader;
   maxBytes: number;
-  holding: Holding;
+  reservedBytes: ReservedBytes;
 }
 
 /**
@@ -34,12 +34,12 @@ export interface RawOptions {
  */
 export async function readJson(
   request: IncomingMessage,
-  { bodyReader, maxBytes, holding }: RawOptions,
+  { bodyReader, maxBytes, reservedBytes }: RawOptions,
 ): Promise<unknown> {
   const reader = new JsonReader(JSON_LIMITS);
   reader.toldDepth = -1;
   let isJson = true;
-  const body = new BodyBuffer({ maxBytes, holding });
+  const body = new BodyBuffer({ maxBytes, reservedBytes });
   const limits = { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge: bodyTooLarge };
   await bodyReader.take(request, limits, (chunk) => {
     isJson &&= isWithinLimits(reader, chunk);

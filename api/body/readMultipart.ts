@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MessageChannel } from 'node:worker_threads';
 import { FareboxError } from '../../domain/errors.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import type { FileParts, UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import type { BodyReader } from './bodyReader.ts';
@@ -22,7 +22,7 @@ export interface MultipartOptions {
   /** Returns a private folder, called for the first large file. The caller removes it in any case. */
   createFolder(): Promise<string>;
   /** Accounts for bytes in memory. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
   noteSpooled(bytes: number): void;
 }
 
@@ -65,7 +65,7 @@ interface FilePart {
 
 /** Handles the parser's events in order; each is in memory or on disk when `take` resolves. */
 function createForm(options: MultipartOptions) {
-  const { maxFileBytes, files: parts, knownFields, holding } = options;
+  const { maxFileBytes, files: parts, knownFields, reservedBytes } = options;
   const { name, alsoNamed, most } = parts;
   const fields = new Map<string, string>();
   let field: { name: string; content: BodyBuffer } | undefined;
@@ -84,7 +84,7 @@ function createForm(options: MultipartOptions) {
     if (head.filename !== undefined) throw malformed(`a file may only be sent in the field "${name}"`);
     if (knownFields && !knownFields.includes(head.name)) return;
     if (fields.has(head.name)) throw malformed('a field was sent twice');
-    field = { name: head.name, content: new BodyBuffer({ maxBytes: MAX_FIELD_BYTES, holding }) };
+    field = { name: head.name, content: new BodyBuffer({ maxBytes: MAX_FIELD_BYTES, reservedBytes }) };
   }
 
   async function data(bytes: Buffer): Promise<void> {

@@ -62,7 +62,7 @@ class SpoolingReader {
     this.#options = options;
     this.#rest = new BodyBuffer({
       maxBytes: MAX_REST_BYTES + 2 * IN_MEMORY_BYTES,
-      holding: options.holding,
+      reservedBytes: options.reservedBytes,
     });
   }
 

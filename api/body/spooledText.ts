@@ -1,6 +1,6 @@
 /** Long string of a JSON body, decoded from base64 into a file as it arrives: it is never in memory as a whole. */
 import { z } from 'zod';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import { dataUrlHead } from '../http/dataUrl.ts';
 import type { UploadedFile } from '../http/route.ts';
 import { Base64Decoder } from './base64.ts';
@@ -33,7 +33,7 @@ export interface SpoolOptions {
   maxFileBytes: number;
   createFolder(): Promise<string>;
   /** Accounts for bytes in memory. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
   /** Accounts for bytes before they are written to disk. */
   noteSpooled(bytes: number): void;
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import type { UploadedFile } from '../http/route.ts';
 import { BodyBuffer } from './bodyBuffer.ts';
 import type { BodyReader } from './bodyReader.ts';
@@ -14,7 +14,7 @@ export interface UploadOptions {
   bodyReader: Pick<BodyReader, 'inLine'>;
   createFolder(): Promise<string>;
   /** Accounts for bytes in memory. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
   /** Accounts for bytes before they are written to disk. */
   noteSpooled(bytes: number): void;
 }
@@ -30,7 +30,7 @@ export class Upload {
   constructor(options: UploadOptions, name = 'upload') {
     this.#options = options;
     this.#name = name;
-    this.#gathered = new BodyBuffer({ maxBytes: IN_MEMORY_BYTES, holding: options.holding });
+    this.#gathered = new BodyBuffer({ maxBytes: IN_MEMORY_BYTES, reservedBytes: options.reservedBytes });
   }
 
   /** In memory or on disk when it resolves; the caller's buffer is not kept. */
@@ -67,7 +67,7 @@ export class Upload {
     }
     if (this.#gathered.length > 0) await this.#options.bodyReader.inLine(() => this.#write());
     // The file may wait long for its handler: a file on disk needs no memory meanwhile.
-    this.#gathered = new BodyBuffer({ maxBytes: 0, holding: this.#options.holding });
+    this.#gathered = new BodyBuffer({ maxBytes: 0, reservedBytes: this.#options.reservedBytes });
     await this.close();
     return { content: { path: this.#disk.path }, sizeBytes, sha256: this.#hash.digest('hex') };
   }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RouterMiddleware } from '@koa/router';
 import { FareboxError } from '../../domain/errors.ts';
 import type { WorkFolders } from '../../engines/child/workFolders.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import { type Authentication, authenticate } from '../auth/authenticate.ts';
 import type { BodyReader } from '../body/bodyReader.ts';
 import { type ReadBody, readBody } from '../body/readBody.ts';
@@ -136,7 +136,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     if (folder !== undefined) await frame.folders.remove(folder);
   };
   const body = await admitBody(frame, visit, route.body);
-  const holding = openHolding(frame, visit);
+  const reservedBytes = openReservedBytes(frame, visit);
   askForBody(ctx);
   let read: ReadBody | undefined;
   let request: Request;
@@ -150,7 +150,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
         bodyReader: frame.bodyReader,
         createFolder,
         noteModel,
-        holding,
+        reservedBytes,
         config: frame.dependencies.core.config,
         noteSpooled: (bytes) => shareOf(visit).take(bytes),
       }),
@@ -161,14 +161,14 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
     }
     request = new Request(visit, readQuery(ctx), read);
   } catch (error) {
-    holding.release();
+    reservedBytes.release();
     await removeFolder();
     visit.share?.release();
     // A request that was refused before it was counted is counted now, and refused for that when there were too many.
     if (!read) await admit(visit, model);
     throw error;
   }
-  return await withinDeadline(frame, { route, request, cleanUp: removeFolder, holding });
+  return await withinDeadline(frame, { route, request, cleanUp: removeFolder, reservedBytes });
 }
 
 /** Checks that come before the body is read. A quote without a credential accepts no media. */
@@ -185,7 +185,7 @@ async function admitBody(
 }
 
 /** Opens the caller's share of the memory for bodies. */
-function openHolding({ dependencies }: Frame, visit: Visit): Holding {
+function openReservedBytes({ dependencies }: Frame, visit: Visit): ReservedBytes {
   return dependencies.limits.bodyBudget.open(ownerOf(visit));
 }
 
@@ -232,7 +232,7 @@ interface HandlerCall {
   /** Runs when the handler ends, also when that is too late for the client. */
   cleanUp?: () => Promise<void>;
   /** Memory of the body, until the answer has ended: a stream keeps it as well. */
-  holding?: Holding;
+  reservedBytes?: ReservedBytes;
 }
 
 async function withinDeadline(frame: Frame, call: HandlerCall): Promise<Answer> {
@@ -280,12 +280,12 @@ async function loss({ inFlight }: Frame, { request }: HandlerCall, deadlineMs: n
   return error;
 }
 
-async function run({ dependencies }: Frame, { route, request, cleanUp, holding }: HandlerCall): Promise<Answer> {
+async function run({ dependencies }: Frame, { route, request, cleanUp, reservedBytes }: HandlerCall): Promise<Answer> {
   try {
     const answer = await route.handler(dependencies, request);
-    return releasing(answer, () => holding?.release());
+    return releasing(answer, () => reservedBytes?.release());
   } catch (error) {
-    holding?.release();
+    reservedBytes?.release();
     throw error;
   } finally {
     await cleanUp?.();

@@ -65,8 +65,8 @@ async function tell(telling: Telling, take: TakeText): Promise<void> {
       await take(comeBack());
       return;
     }
-    const restMs = Math.min(LOOK_EVERY_MS, spokenAt + heartbeatMs - performance.now(), until - performance.now());
-    await watch.rest(Math.max(0, restMs));
+    const pauseMs = Math.min(LOOK_EVERY_MS, spokenAt + heartbeatMs - performance.now(), until - performance.now());
+    await watch.rest(Math.max(0, pauseMs));
     const heard = await news(telling);
     if (heard === undefined) return;
     text = heard;

@@ -109,8 +109,8 @@ export class LedgerHold {
     return !this.#isEnded;
   }
 
-  /** The client got the error after which nothing is billed. */
-  get #isLost(): boolean {
+  /** The client got the deadline error: nothing is billed after it. */
+  get #isTimedOut(): boolean {
     return !this.#terms.keepsBill && this.#request.expired;
   }
 
@@ -120,7 +120,7 @@ export class LedgerHold {
    * the client gets the error. `within the hold`: takes no more than was held; the rest is logged and counted.
    */
   settle(price: LedgerPrice, details: Partial<PriceSnapshot>, most?: 'within the hold'): Promise<Settlement> {
-    if (this.#isLost) return Promise.reject(deadlineError());
+    if (this.#isTimedOut) return Promise.reject(deadlineError());
     const taken = most === 'within the hold' ? lesser(price, this.#terms.bound) : price;
     const isCut = taken.usd < price.usd || taken.diem < price.diem;
     this.#bill = {
@@ -171,11 +171,11 @@ export class LedgerHold {
       price: taken,
       snapshot: details,
     };
-    if (!keepsBill) settle.isGivenUp = () => this.#isLost || performance.now() > this.#until;
+    if (!keepsBill) settle.isGivenUp = () => this.#isTimedOut || performance.now() > this.#until;
     try {
       const settled = await this.#insist(this.#until, () => this.#settleOnce(bill, settle), 'a bill');
       if (settled.outcome === 'given_up') {
-        throw this.#isLost ? deadlineError() : unavailable('the account stayed locked');
+        throw this.#isTimedOut ? deadlineError() : unavailable('the account stayed locked');
       }
       if (settled.outcome === 'settled') {
         this.#isEnded = true;
@@ -184,12 +184,12 @@ export class LedgerHold {
         const cause = price === taken ? 'above_hold' : 'left_above_hold';
         return this.#noteOverrun(price, { cause, parts: settled.parts });
       }
-      if (this.#isLost) throw deadlineError();
+      if (this.#isTimedOut) throw deadlineError();
       const parts = await this.#takeLateBill(bill);
       this.#isEnded = true;
       return this.#noteOverrun(price, { cause: settled.outcome, parts });
     } catch (error) {
-      if (!this.#isLost) this.#noteOverrun(price, { cause: 'unwritten', parts: [] });
+      if (!this.#isTimedOut) this.#noteOverrun(price, { cause: 'unwritten', parts: [] });
       throw error;
     }
   }
@@ -224,7 +224,7 @@ export class LedgerHold {
       try {
         return await write();
       } catch (error) {
-        const isGivenUp = () => what === 'a bill' && this.#isLost;
+        const isGivenUp = () => what === 'a bill' && this.#isTimedOut;
         if (performance.now() + pauseMs > until || isGivenUp()) throw error;
         this.#request.log.warn({ err: error }, 'a resolution could not be written yet');
         await sleep(pauseMs);

@@ -92,7 +92,7 @@ export async function purchaseAnswer(
     async work(hold) {
       const startedAt = performance.now();
       let isMade = false;
-      const undo = () => giveBack(dependencies, request, { hold, price, snapshot, isMade });
+      const undo = () => endUndelivered(dependencies, request, { hold, price, snapshot, isMade });
       try {
         await failpoint('sale-held');
         const answer = await work(() => {
@@ -160,19 +160,18 @@ function mayBeMade(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Releases the hold of an undelivered answer. When the client left, the provider is paid all the same: that counts into
- * the refunds of the account's day, and is charged beyond them. What this service lost counts as well, and is never
- * charged.
+ * Ends the hold of an undelivered answer that the provider is paid for. The price counts against the refund budget of the
+ * account's day. Beyond the budget, a client that left is charged, and a failure of this service is not.
  */
-async function giveBack(
+async function endUndelivered(
   dependencies: Selling,
   request: AnswerBuyer,
   { hold, price, snapshot, isMade }: { hold: LedgerHold; isMade: boolean } & Omit<Purchase, 'ttlMs'>,
 ): Promise<void> {
   const kind = dependencies.core.config.providers[snapshot.provider]?.kind;
   const isPaidFor = kind !== 'local' && price.usd > 0n;
-  const isLostHere = isMade && !request.signal.aborted;
-  if (!isPaidFor || !(request.hasLeft || isLostHere)) return await hold.release();
+  const isOurFailure = isMade && !request.signal.aborted;
+  if (!isPaidFor || !(request.hasLeft || isOurFailure)) return await hold.release();
   await releaseWithinBudget(dependencies, request, {
     usd: price.usd,
     hold,

@@ -60,9 +60,9 @@ async function whenOver(
   try {
     for (;;) {
       const job = await read();
-      const restMs = until - performance.now();
-      if (!job || !isRunning(job.state) || restMs <= 0 || ends.some((end) => end.aborted)) return job;
-      await watch.rest(Math.min(LOOK_EVERY_MS, restMs));
+      const remainingMs = until - performance.now();
+      if (!job || !isRunning(job.state) || remainingMs <= 0 || ends.some((end) => end.aborted)) return job;
+      await watch.rest(Math.min(LOOK_EVERY_MS, remainingMs));
     }
   } finally {
     for (const end of ends) end.removeEventListener('abort', watch.wake);

@@ -2,7 +2,7 @@
 import { priceOfAddOns } from '../../domain/text/addOns.ts';
 import type { ChatMessage } from '../../domain/text/chat.ts';
 import { onDisconnectOf } from '../../domain/text/leftStream.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import type { Config } from '../../infra/config/config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
@@ -30,14 +30,14 @@ type ChatRouteRequest = RouteRequest<ChatBody, unknown, 'buyer'>;
 interface OrderInput {
   form: AnswerForm;
   /** Memory of the fetched media. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
 }
 
 /** Throws FareboxError for an invalid request. */
 export async function openOrder(
   dependencies: Dependencies,
   request: ChatRouteRequest,
-  { form, holding }: OrderInput,
+  { form, reservedBytes }: OrderInput,
 ): Promise<ChatOrder> {
   const { body, caller } = request;
   refuseWithoutEngine(dependencies, body);
@@ -48,7 +48,7 @@ export async function openOrder(
   // A prompt that is encrypted for one model cannot be read or extended by another, or by this service.
   const messages = e2eeHeaders
     ? toMessages(body.messages, () => undefined)
-    : await messagesOf(dependencies, request, holding);
+    : await messagesOf(dependencies, request, reservedBytes);
   const asked = {
     body,
     accountId: caller.accountId,
@@ -110,11 +110,11 @@ export function departureOf(
 async function messagesOf(
   dependencies: Dependencies,
   request: ChatRouteRequest,
-  holding: Holding,
+  reservedBytes: ReservedBytes,
 ): Promise<ChatMessage[]> {
   const { config } = dependencies.core;
   const { body } = request;
-  const fetchAll = () => fetchMedia(dependencies, request, holding);
+  const fetchAll = () => fetchMedia(dependencies, request, reservedBytes);
   const media = needsReading(body) ? await holdForReading(dependencies, request, fetchAll) : await fetchAll();
   const told: ChatMessage[] = [];
   const prompt = config.brand.systemPrompt;

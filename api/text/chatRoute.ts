@@ -53,13 +53,13 @@ export async function answerChat(
   request: RouteRequest<ChatBody, unknown, 'buyer'>,
   form: AnswerForm,
 ): Promise<Answer> {
-  const holding = dependencies.limits.heldBytes.open(request.caller.accountId);
+  const reservedBytes = dependencies.limits.mediaBudget.open(request.caller.accountId);
   let order: ChatOrder | undefined;
   try {
-    order = await openOrder(dependencies, request, { form, holding });
-    return releasing(await answerOrder(dependencies, order, form), holding.release);
+    order = await openOrder(dependencies, request, { form, reservedBytes });
+    return releasing(await answerOrder(dependencies, order, form), reservedBytes.release);
   } catch (error) {
-    holding.release();
+    reservedBytes.release();
     if (isUnpaidReading(error, order)) await countReadings(dependencies, request);
     throw error;
   }

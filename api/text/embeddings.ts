@@ -25,7 +25,7 @@ import { isDryRun } from '../paid/dryRun.ts';
 import { purchase } from '../paid/purchase.ts';
 import { isLeftByClient } from './chatCall.ts';
 import { streamEmbeddings } from './embeddingsAnswer.ts';
-import { chatId, openLine, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.ts';
+import { chatId, openUpstreamCall, requireRecipient, WHOLE_DRAIN_MS } from './modelCall.ts';
 import { EMBEDDINGS_DESCRIPTION } from './openapi.ts';
 import { presentCost } from './present.ts';
 
@@ -139,7 +139,7 @@ async function paidEmbeddings(
     snapshot,
     ttlMs: TTL_MS,
     async work(hold) {
-      const line = openLine(request, { drainMs: WHOLE_DRAIN_MS });
+      const upstreamCall = openUpstreamCall(request, { drainMs: WHOLE_DRAIN_MS });
       const startedAt = performance.now();
       const bill = async (told?: number) => {
         const tokens = told ?? (await countTokens(inputs.join('\n')));
@@ -153,14 +153,14 @@ async function paidEmbeddings(
         return tokens;
       };
       try {
-        const found = await request.waitFor(embed(order, { signal: line.signal }));
+        const found = await request.waitFor(embed(order, { signal: upstreamCall.signal }));
         requireRecipient(request);
         return { found, tokens: await bill(found.promptTokens) };
       } catch (error) {
-        if (isLeftByClient(line, error)) await bill();
+        if (isLeftByClient(upstreamCall, error)) await bill();
         throw toClientError(error);
       } finally {
-        line.end();
+        upstreamCall.end();
       }
     },
   });

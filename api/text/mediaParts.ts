@@ -7,7 +7,7 @@ import type { ImagePart, MediaPart, TextPart, UserPart } from '../../domain/text
 import { type ImageSize, imageSize } from '../../engines/media/image/imageSize.ts';
 import { sniffImage } from '../../engines/media/image/sniffImage.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
-import type { Holding } from '../../infra/byteBudget.ts';
+import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { fromBase64, isDataUrl, readDataUrl } from '../http/dataUrl.ts';
 import { invalid } from '../http/invalid.ts';
@@ -28,7 +28,7 @@ interface MediaReading extends MediaTools {
   signal: AbortSignal;
   share: RequestShare;
   /** Memory of the fetched media. */
-  holding: Holding;
+  reservedBytes: ReservedBytes;
   /** By URL: a conversation repeats the same picture. */
   fetched: Map<string, Promise<MediaSource>>;
   /** Total size of all parts so far. */
@@ -65,7 +65,7 @@ const AT_ONCE = 4;
 export async function fetchMedia(
   { core, limits, providers }: MediaTools,
   request: MediaRequest,
-  holding: Holding,
+  reservedBytes: ReservedBytes,
 ): Promise<(part: object) => UserPart | undefined> {
   const parts = partsOf(request.body);
   // Most requests are texts only, and need no signal and no share of memory.
@@ -74,7 +74,7 @@ export async function fetchMedia(
   const { caller, signal, share } = request;
   const found = new Map<object, UserPart>();
   const reading: MediaReading = {
-    ...{ core, limits, providers, signal, share, holding },
+    ...{ core, limits, providers, signal, share, reservedBytes },
     ...{ accountId: caller.accountId, fetched: new Map(), totalBytes: 0 },
   };
   for (let from = 0; from < parts.length; from += AT_ONCE) {
@@ -196,7 +196,7 @@ async function video(reading: MediaReading, { video_url: { url } }: PartOfType<'
 
 /** A document becomes its text, a picture stays a picture. */
 async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): Promise<UserPart> {
-  const { accountId, holding, providers, share, signal } = reading;
+  const { accountId, reservedBytes, providers, share, signal } = reading;
   const { bytes, type } = await bytesOf(reading, { name: 'file_data', url: sent.file_data });
   const named = sent.filename === undefined ? {} : { filename: sent.filename };
   const document = { bytes, ...named, ...(type && { claimedType: type }) };
@@ -206,7 +206,7 @@ async function file(reading: MediaReading, { file: sent }: PartOfType<'file'>): 
   if (read.kind === 'image') return pictureOf(bytes, 'file');
   // A small document can contain a long text.
   count(reading, read.text.length);
-  holding.take(read.text.length);
+  reservedBytes.take(read.text.length);
   const title = sent.filename === undefined ? '' : `${sent.filename}\n\n`;
   return { type: 'text', text: `${title}${read.text}` } satisfies TextPart;
 }
@@ -241,7 +241,7 @@ function fetchedOnce(reading: MediaReading, named: NamedUrl): Promise<MediaSourc
 }
 
 async function fetchSource(
-  { providers: { downloads, folders }, holding, share, signal }: MediaReading,
+  { providers: { downloads, folders }, reservedBytes, share, signal }: MediaReading,
   { name, url }: NamedUrl,
 ): Promise<MediaSource> {
   const folder = await folders.create();
@@ -255,7 +255,7 @@ async function fetchSource(
       noteBytes: share.take,
     };
     const { contentType, sizeBytes } = await downloads.download(url, limits);
-    holding.take(sizeBytes);
+    reservedBytes.take(sizeBytes);
     return { bytes: await readFile(path), type: contentType?.split(';', 1)[0]?.trim().toLowerCase() };
   } catch (error) {
     if (!(error instanceof FareboxError) || error.code !== 'invalid_source') throw error;

@@ -74,7 +74,7 @@ type ModelCallDependencies = Pick<Dependencies, 'core' | 'accounts' | 'providers
  * then no hold is open.
  */
 export async function askModelsInOrder<Model extends Answering, Priced extends Bounded, T>(
-  desk: ModelCallDependencies,
+  dependencies: ModelCallDependencies,
   order: CallOrder<Model, Priced, unknown>,
   ask: (call: ModelCall<Model, Priced>) => Promise<T>,
 ): Promise<T> {
@@ -87,7 +87,7 @@ export async function askModelsInOrder<Model extends Answering, Priced extends B
       return await ask(await informed(call, order));
     };
     try {
-      return await purchaseCall(desk, order, { attempt, index, work });
+      return await purchaseCall(dependencies, order, { attempt, index, work });
     } catch (error) {
       if (isHeld) {
         request.log.warn({ err: error, model: attempt.model.id }, 'a model did not answer');
@@ -116,29 +116,29 @@ interface CallWork<Model extends Answering, Priced extends Bounded, T> {
 }
 
 async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
-  desk: ModelCallDependencies,
+  dependencies: ModelCallDependencies,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index, work }: CallWork<Model, Priced, T>,
 ): Promise<T> {
   await request.admitModel(attempt.model.id);
   const priced = price(attempt);
-  const provider = desk.providers.textProviders.get(attempt.model.provider);
+  const provider = dependencies.providers.textProviders.get(attempt.model.provider);
   if (!provider) throw toClientError(new UpstreamFailure({ reason: 'no_model', detail: 'its provider is not open' }));
-  const restMs = drainMs(attempt.model);
-  const { answerSpeeds } = desk.providers;
-  return await purchase(desk, request, {
+  const modelDrainMs = drainMs(attempt.model);
+  const { answerSpeeds } = dependencies.providers;
+  return await purchase(dependencies, request, {
     // Each fallback is an operation of its own: a released hold cannot be used again.
     operationId: index === 0 ? request.requestId : `${request.requestId}:${index + 1}`,
     bound: priced.bound,
     snapshot: snapshotOf(attempt.model, chatId(request.requestId)),
-    ttlMs: MAX_CALL_MS + restMs + RESOLVE_MS,
+    ttlMs: MAX_CALL_MS + modelDrainMs + RESOLVE_MS,
     async work(hold) {
-      const line = openLine(request, { drainMs: restMs, isStream });
+      const upstreamCall = openUpstreamCall(request, { drainMs: modelDrainMs, isStream });
       const startedAt = performance.now();
       try {
-        return await work({ attempt, provider, hold, answerSpeeds, startedAt, ...line, ...priced });
+        return await work({ attempt, provider, hold, answerSpeeds, startedAt, ...upstreamCall, ...priced });
       } catch (error) {
-        line.end();
+        upstreamCall.end();
         throw error;
       }
     },
@@ -163,7 +163,7 @@ export function chatId(requestId: string): string {
  * the process does, and so does a call whose client has left, so that it can be billed. Connected clients wait for a
  * whole answer until the process closes their connections.
  */
-export function openLine(
+export function openUpstreamCall(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
   { drainMs, isStream = false }: { drainMs: number; isStream?: boolean | undefined },
 ): Pick<RunningCall<Answering>, 'signal' | 'end' | 'leftAt'> {
@@ -176,9 +176,9 @@ export function openLine(
     if (!request.expired && (isStream || !ending.aborted)) leftAt = performance.now();
     clearTimeout(timer);
     // After the deadline the answer is not billed, and after the end of the process nothing can bill it.
-    const restMs = request.expired || ending.aborted ? Math.min(drainMs, DRAIN_MS) : drainMs;
-    if (restMs === 0) abort();
-    else timer = setTimeout(abort, restMs);
+    const remainingMs = request.expired || ending.aborted ? Math.min(drainMs, DRAIN_MS) : drainMs;
+    if (remainingMs === 0) abort();
+    else timer = setTimeout(abort, remainingMs);
   });
   const endEarly = () => {
     if (isStream || leftAt !== undefined) abort();

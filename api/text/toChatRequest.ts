@@ -98,14 +98,14 @@ function reasoningOf(body: ChatBody, { spec }: TextModel): Pick<ChatRequest, 're
   const { supportsReasoning, supportsReasoningEffort, defaultReasoningEffort } = spec.capabilities ?? {};
   if (!supportsReasoning) return {};
   const { summary } = body.reasoning ?? {};
-  const wish = summary == null ? {} : { summary };
-  if (body.service_parameters.disable_thinking) return { reasoning: { enabled: false, ...wish } };
+  const summaryField = summary == null ? {} : { summary };
+  if (body.service_parameters.disable_thinking) return { reasoning: { enabled: false, ...summaryField } };
   const effort = body.reasoning_effort ?? body.reasoning?.effort ?? undefined;
-  if (effort === 'none') return { reasoning: { enabled: false, effort, ...wish } };
-  if (effort !== undefined && supportsReasoningEffort) return { reasoning: { enabled: true, effort, ...wish } };
-  if (body.reasoning?.enabled === false) return { reasoning: { enabled: false, ...wish } };
+  if (effort === 'none') return { reasoning: { enabled: false, effort, ...summaryField } };
+  if (effort !== undefined && supportsReasoningEffort) return { reasoning: { enabled: true, effort, ...summaryField } };
+  if (body.reasoning?.enabled === false) return { reasoning: { enabled: false, ...summaryField } };
   const usual = defaultReasoningEffort === undefined ? {} : { effort: defaultReasoningEffort };
-  return { reasoning: { ...(body.reasoning?.enabled ? { enabled: true } : {}), ...usual, ...wish } };
+  return { reasoning: { ...(body.reasoning?.enabled ? { enabled: true } : {}), ...usual, ...summaryField } };
 }
 
 function verbosityOf(body: ChatBody): Pick<ChatRequest, 'verbosity'> {

@@ -1,6 +1,7 @@
 /**
- * Addresses that the URL of a stranger may lead to (FETCH-2). Only plainly public unicast addresses are allowed,
- * without a block list and without unwrapping, so that unknown parts of IPv6 stay closed.
+ * Decides which addresses a client's URL may reach (FETCH-2). It is an allowlist: every address that is not a public
+ * unicast address is refused. IPv6 forms that embed an IPv4 address are not decoded, and unassigned IPv6 ranges are
+ * refused.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';

@@ -1,6 +1,6 @@
 /**
- * Refund budget of an account per UTC day (`limits.refundedPerDay`): work that the provider is paid for and the client
- * is refunded, because it cancelled or disconnected.
+ * Refund budget of an account: refunds of a UTC day for work that the operator pays its provider for, because the
+ * client cancelled or left (`limits.refundedPerDay`).
  */
 import type { Nano } from '../../domain/money.ts';
 import type { SqlClient } from './pool.ts';
@@ -17,8 +17,8 @@ export interface CountedSpend extends RefundedSpend {
 }
 
 /**
- * Takes an amount from today's budget; undefined, with nothing taken, when less is left. Runs before the refund, in its
- * transaction, and locks the account as every movement of its money does.
+ * Takes an amount from today's budget, or nothing: undefined when less is left. Runs in the transaction of the refund,
+ * before it, and locks the account as every change of its money does.
  */
 export async function takeRefundBudget(
   client: SqlClient,
@@ -38,7 +38,7 @@ export async function takeRefundBudget(
   return row && { accountId, usd, day: row.day };
 }
 
-/** Returns the amount to the budget of its day: the provider reported afterwards that it stopped. */
+/** Returns the amount to the budget of its day, when the provider reports afterwards that it stopped. */
 export async function returnRefundBudget(sql: SqlClient, { accountId, usd, day }: CountedSpend): Promise<void> {
   await sql.query(
     'update refunded_days set usd = greatest(0, usd - $2::bigint) where account_id = $1 and day = $3::date',

@@ -272,7 +272,7 @@ describe('a job that ends while its provider works', () => {
     expect(stopped).toBe(0);
   });
 
-  const cancelled = { ...ending('cancelled'), isClients: true };
+  const cancelled = { ...ending('cancelled'), isEndedByClient: true };
   const refundedToday = async (accountId: string) => {
     const { rows } = await world.ledger.owner.query('select usd from refunded_days where account_id = $1', [accountId]);
     return rows.map(({ usd }) => String(usd));

@@ -51,7 +51,7 @@ it('gives back once what a request had, however often it is released', () => {
   first.take(60);
   first.release();
   first.release();
-  expect(held.heldBytes).toBe(0);
+  expect(held.reservedBytes).toBe(0);
   held.open('a').take(60);
   expect(() => held.open('b').take(41)).toThrow(full);
 });

@@ -270,8 +270,8 @@ describe('a generation that ends before its output is stored', () => {
     let refuses = true;
     const play = await stage.play({
       generate: () => new Promise<GenerateResult>(() => undefined),
-      endJob: ({ state, isClients }) => {
-        if (isClients && refuses) return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
+      endJob: ({ state, isEndedByClient }) => {
+        if (isEndedByClient && refuses) return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
         return Promise.resolve({ state, refundId: 'refund-1' });
       },
     });
@@ -293,8 +293,9 @@ describe('a generation that ends before its output is stored', () => {
       {
         generate: () => new Promise<GenerateResult>(() => undefined),
         endJob: (input) => {
-          asked.push([input.state, input.isClients ?? false]);
-          if (input.isClients && refuses) return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
+          asked.push([input.state, input.isEndedByClient ?? false]);
+          if (input.isEndedByClient && refuses)
+            return Promise.resolve({ state: 'submitted', refused: 'refund_budget' });
           return Promise.resolve({ state: input.state, refundId: 'refund-1' });
         },
       },

@@ -43,7 +43,7 @@ export class DecisionTally {
 /** Throws UpstreamFailure; then no call is running. */
 export async function evaluate(terms: Evaluating): Promise<Record<string, DecisionAnswer>> {
   const failed = new AbortController();
-  const desk: EvaluationContext = {
+  const context: EvaluationContext = {
     ...terms,
     gate: new Gate(SIDE_BY_SIDE),
     signal: AbortSignal.any([terms.call.signal, failed.signal]),
@@ -53,7 +53,7 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
     terms.call.questions.map(async (planned) => {
       try {
         const indices = planned.options.map((_, at) => at);
-        const ask = (asked: readonly number[]) => probabilitiesOf(desk, planned, asked);
+        const ask = (asked: readonly number[]) => probabilitiesOf(context, planned, asked);
         const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
         return [planned.id, decisionAnswerOf(planned.question, probabilities)] as const;
       } catch (error) {
@@ -65,7 +65,7 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
     }),
   );
   if (first !== undefined) {
-    await desk.gate.empty();
+    await context.gate.empty();
     throw first.error;
   }
   return Object.fromEntries(answers.filter((answer) => answer !== undefined));
@@ -77,21 +77,21 @@ interface EvaluationContext extends Evaluating {
 }
 
 async function probabilitiesOf(
-  desk: EvaluationContext,
+  context: EvaluationContext,
   { question, instructions, options }: PlannedQuestion,
   asked: readonly number[],
 ): Promise<number[]> {
-  const { evaluation, state } = desk.call;
+  const { evaluation, state } = context.call;
   const labels = labelsOf(question.type, { count: asked.length, whole: asked.length === options.length });
   const shown = asked.map((index, at) => ({ label: labels[at] ?? '', words: options[index] ?? '' }));
-  const request = requestFor(desk, messagesFor(state, questionText(instructions, shown)));
+  const request = requestFor(context, messagesFor(state, questionText(instructions, shown)));
   if (evaluation.method === 'logprobs') {
-    const { choices } = await complete(desk, request);
+    const { choices } = await complete(context, request);
     const token = choices[0]?.logprobs?.[0];
     if (token === undefined) throw notUsable('no log probabilities: its entry needs "evaluation.method": "sampling"');
     return fromLogprobs(labels, token) ?? unlabelled();
   }
-  const answers = await Promise.all(Array.from({ length: evaluation.samples }, () => complete(desk, request)));
+  const answers = await Promise.all(Array.from({ length: evaluation.samples }, () => complete(context, request)));
   const texts = answers.map(({ choices }) => choices[0]?.message.content ?? '');
   return fromSamples(labels, texts) ?? unlabelled();
 }

@@ -6,7 +6,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import { type ChildPool, createChildPool } from '../../../engines/child/childPool.ts';
 import { shippedChild } from '../../../engines/child/keptChild.ts';
 import type { ConvertAnswer, PageBytes } from '../../../engines/pages/convertPage.ts';
-import type { Holding } from '../../byteBudget.ts';
+import type { ReservedBytes } from '../../byteBudget.ts';
 import { createSemaphore, type Semaphore, type SemaphoreOptions } from '../../semaphore.ts';
 import { tooBusy } from '../../tooBusy.ts';
 import {
@@ -43,8 +43,8 @@ export interface ReadPage {
   title: string | undefined;
 }
 
-/** The account's share of fetched bytes and of the children that convert. */
-interface PageShare extends Pick<Holding, 'take'> {
+/** Share of the account that asks for the page: of fetched bytes and of the children that convert. */
+interface PageShare extends Pick<ReservedBytes, 'take'> {
   inSlot<T>(kind: 'pages' | 'conversions', work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 

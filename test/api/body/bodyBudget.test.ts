@@ -27,13 +27,13 @@ describe('the budget', () => {
 
   it('counts a growing body as the sum of its parts, and releases it once', () => {
     const budget = createBodyBudget(100 * MIB);
-    const holding = budget.open('a');
-    for (let part = 0; part < 35; part += 1) holding.take(MIB);
-    expect(budget.heldBytes).toBe(35 * MIB);
-    expect(() => holding.take(40 * MIB)).toThrow();
-    holding.release();
-    holding.release();
-    expect(budget.heldBytes).toBe(0);
+    const reservedBytes = budget.open('a');
+    for (let part = 0; part < 35; part += 1) reservedBytes.take(MIB);
+    expect(budget.reservedBytes).toBe(35 * MIB);
+    expect(() => reservedBytes.take(40 * MIB)).toThrow();
+    reservedBytes.release();
+    reservedBytes.release();
+    expect(budget.reservedBytes).toBe(0);
   });
 
   it('gives all of it to small bodies, and no more', () => {
@@ -68,7 +68,7 @@ describe('the API', () => {
   it('refuses a large body while others are held, serves small ones, and releases bodies that break off', async () => {
     const sockets = Array.from({ length: 3 }, () => sendHalf(api, 1.4 * MIB));
     const { bodyBudget } = api.opened.dependencies.limits;
-    await expect.poll(() => bodyBudget.heldBytes).toBeGreaterThan(5.5 * MIB);
+    await expect.poll(() => bodyBudget.reservedBytes).toBeGreaterThan(5.5 * MIB);
     const refused = await send(MIB);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(await refused.json()).toEqual({
@@ -76,9 +76,9 @@ describe('the API', () => {
     });
     expect((await send(1_000)).status).toBe(200);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => bodyBudget.heldBytes).toBe(0);
+    await expect.poll(() => bodyBudget.reservedBytes).toBe(0);
     expect((await send(MIB)).status).toBe(200);
-    expect(bodyBudget.heldBytes).toBe(0);
+    expect(bodyBudget.reservedBytes).toBe(0);
   });
 });
 

@@ -24,18 +24,18 @@ type Read = (request: IncomingMessage) => Promise<unknown>;
 
 const createFolder = () => Promise.reject(new Error('nothing of this goes to disk'));
 const FIELD = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
-const holding = createBodyBudget(1_000_000_000).open('test');
+const reservedBytes = createBodyBudget(1_000_000_000).open('test');
 const bodyReader = new BodyReader(new TurnGuard());
 const SPOOLED = {
   bodyReader,
   maxBytes: 1_000_000,
   maxFileBytes: 1_000_000,
   createFolder,
-  holding,
+  reservedBytes,
   noteSpooled: () => undefined,
 };
 const FORM = {
-  ...{ bodyReader, boundary: 'B', maxFileBytes: 1_000_000, createFolder, holding },
+  ...{ bodyReader, boundary: 'B', maxFileBytes: 1_000_000, createFolder, reservedBytes },
   noteSpooled: () => undefined,
 };
 const FILES = { name: 'file', most: 1, maxTotalBytes: 1_000_000 };
@@ -47,10 +47,13 @@ interface Reader {
 }
 
 const READERS: [string, Reader][] = [
-  ['a raw body', { read: (request) => readRaw(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '' }],
+  [
+    'a raw body',
+    { read: (request) => readRaw(request, { bodyReader, maxBytes: 1_000_000, reservedBytes }), start: '' },
+  ],
   [
     'a JSON body',
-    { read: (request) => readJson(request, { bodyReader, maxBytes: 1_000_000, holding }), start: '{"a":"' },
+    { read: (request) => readJson(request, { bodyReader, maxBytes: 1_000_000, reservedBytes }), start: '{"a":"' },
   ],
   [
     'a JSON body whose long texts are spooled',

@@ -46,7 +46,7 @@ async function read(text: string | Buffer, { pieceBytes = 65_536, maxBytes = 64 
     maxBytes,
     maxFileBytes: 25 * MEGABYTE,
     createFolder,
-    holding: createBodyBudget(1024 * MEGABYTE).open('test'),
+    reservedBytes: createBodyBudget(1024 * MEGABYTE).open('test'),
     noteSpooled: () => undefined,
   });
 }

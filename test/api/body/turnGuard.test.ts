@@ -23,11 +23,11 @@ const turnGuard = new TurnGuard();
 // A turn ends with its second chunk, so the result does not depend on the machine's speed.
 turnGuard.maxTurnMs = 0;
 const bodyReader = new BodyReader(turnGuard);
-const holding = createBodyBudget(1_000_000_000).open('test');
+const reservedBytes = createBodyBudget(1_000_000_000).open('test');
 const FORM_START = '--B\r\nContent-Disposition: form-data; name="title"\r\n\r\n';
 const form = {
   bodyReader,
-  ...{ boundary: 'B', maxFileBytes: 1_000_000, holding, noteSpooled: () => undefined },
+  ...{ boundary: 'B', maxFileBytes: 1_000_000, reservedBytes, noteSpooled: () => undefined },
   createFolder: () => Promise.reject(new Error('nothing of this goes to disk')),
   files: { name: 'file', most: 1, maxTotalBytes: 1_000_000 },
 };
@@ -35,7 +35,11 @@ const form = {
 type Read = (request: IncomingMessage) => Promise<unknown>;
 
 const READERS: [string, Read, string][] = [
-  ['a body that is taken by listening', (request) => readRaw(request, { bodyReader, maxBytes: 1e6, holding }), ''],
+  [
+    'a body that is taken by listening',
+    (request) => readRaw(request, { bodyReader, maxBytes: 1e6, reservedBytes }),
+    '',
+  ],
   ['a body that is iterated over', (request) => readMultipart(request, form), FORM_START],
   [
     'a body that is thrown away',

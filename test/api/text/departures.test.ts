@@ -1,7 +1,7 @@
 /** Time that an upstream call outlives its client, by a fake clock. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { departureOf } from '../../../api/text/chatOrder.ts';
-import { openLine } from '../../../api/text/modelCall.ts';
+import { openUpstreamCall } from '../../../api/text/modelCall.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import { textModel } from './textWorld.ts';
 
@@ -20,7 +20,7 @@ function leave(spec: Partial<TextModel['spec']>, stream: boolean): AbortSignal {
     },
     ...{ expired: false, ending: new AbortController().signal },
   };
-  const { signal } = openLine(request, { drainMs: departure.drainMs(model), isStream: departure.isStream });
+  const { signal } = openUpstreamCall(request, { drainMs: departure.drainMs(model), isStream: departure.isStream });
   depart();
   return signal;
 }

@@ -87,7 +87,7 @@ describe('a request', () => {
 describe('a process with its maximum of held media', () => {
   const one = () => ({ messages: [says(picture('/picture'))] });
   const open = (bytes: number) => {
-    world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
+    world.api.opened.dependencies.limits.mediaBudget = createMediaBudget({
       maxBytes: bytes,
       maxAccountBytes: 2 ** 30,
     });
@@ -138,13 +138,13 @@ describe('a process with its maximum of held media', () => {
   });
 });
 
-it('refuses an account whose media fill its share of the memory, and accepts those of another', async () => {
-  world.api.opened.dependencies.limits.heldBytes = createMediaBudget({
+it('refuses an account whose media fill its share of the memory, and passes on those of another', async () => {
+  world.api.opened.dependencies.limits.mediaBudget = createMediaBudget({
     ...{ maxBytes: 4 * PICTURE.length, maxAccountBytes: 2 * PICTURE.length },
   });
-  const { heldBytes, calls: limits } = world.api.opened.dependencies.limits;
+  const { mediaBudget, calls: limits } = world.api.opened.dependencies.limits;
   const first = world.chat({ messages: [says(picture('/picture'), picture('/slow'))] });
-  await vi.waitFor(() => expect([heldBytes.heldBytes, late.length]).toEqual([PICTURE.length, 1]), {
+  await vi.waitFor(() => expect([mediaBudget.reservedBytes, late.length]).toEqual([PICTURE.length, 1]), {
     timeout: 60_000,
   });
   const two = { messages: [says(picture('/picture?1'), picture('/picture?2'))] };
@@ -165,5 +165,5 @@ it('refuses an account whose media fill its share of the memory, and accepts tho
   expect((await world.chat(two, { key: other })).status).toBe(200);
   for (const answer of late) answer();
   expect((await first).status).toBe(200);
-  await vi.waitFor(() => expect(heldBytes.heldBytes).toBe(0));
+  await vi.waitFor(() => expect(mediaBudget.reservedBytes).toBe(0));
 });
