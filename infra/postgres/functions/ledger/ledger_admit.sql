@@ -1,11 +1,15 @@
--- The one admission. It decides holds (`as_hold`) and immediate charges, any number at once, as if one after the other
--- in the order given. Each fits or changes nothing. A call that does not fit is decided again when due holds of its
--- account could be expired. Outcomes: held, charged, insufficient, key_limit (with the currency), and for mistakes of
--- callers no_account, no_key, conflict (the id already means something else).
+-- Admits charges: decides whether each account and key can pay, and then holds (`as_hold`) or charges the price at
+-- once. The arrays have one element per request; `ttls_ms` is the lifetime of a hold. Requests are decided in their
+-- order, as if each were a call of its own. Each is admitted in full or changes nothing.
 --
--- `(kind = 'charge') is true`: without statistics the planner takes `kind = 'charge'` for a condition that one row
--- meets, and walks an index of all operations by it. With `is true` no index serves it, and the id of the operation
--- remains. The same holds for the day of a diem row.
+-- Returns a row per request (`ord`). Outcomes: held, charged, insufficient, key_limit (`limited` is the currency), and
+-- for wrong requests no_account, no_key, conflict (the id names another charge). `part_…` are the amounts per currency,
+-- `state` is that of the charge. A repeated id returns its first result with `replayed`. When a request does not fit,
+-- due holds of its account are expired, and all requests are decided again, once.
+--
+-- `(kind = 'charge') is true`: without statistics the planner assumes that one row meets `kind = 'charge'`, and scans
+-- an index of all operations by kind. With `is true` no index on kind applies, and the index of the id is used. The
+-- same holds for the day of a diem row.
 create or replace function ledger_admit(
   as_hold boolean, operation_ids text[], account_ids uuid[], key_ids uuid[],
   usd_prices bigint[], diem_prices bigint[], ttls_ms bigint[], snapshots jsonb[]

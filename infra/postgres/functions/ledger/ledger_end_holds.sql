@@ -1,5 +1,7 @@
--- One resolution by itself, where its hold is a plain one of usd. It changes the operation in the statement that reads
--- it. Every other resolution goes to ledger_resolve.
+-- Ends holds. Arguments and results are those of ledger_resolve, without `ord`: rows come in the order of the requests.
+--
+-- Fast path: one request whose hold is usd alone and has no parent key. One statement reads and changes the operation.
+-- Every other call goes to ledger_resolve.
 create or replace function ledger_end_holds(
   operation_ids text[], resolutions text[], usd_prices bigint[], diem_prices bigint[], details jsonb[]
 ) returns table (

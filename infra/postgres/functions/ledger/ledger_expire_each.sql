@@ -1,4 +1,4 @@
--- Expires due holds, and tells the outcome of each. The first resolution of a hold stands.
+-- Expires holds by their ids. The caller chooses due ones. Returns the outcome of each; the first resolution stands.
 create or replace function ledger_expire_each(operation_ids text[])
 returns table (operation_id text, outcome text, replayed boolean)
 language sql as $$

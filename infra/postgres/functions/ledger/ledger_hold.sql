@@ -1,7 +1,9 @@
--- One hold by itself. A quiet process has most of its ledger calls one at a time, and what a batch costs (its rows
--- joined, walked through and summed up) is then twice the work of the four rows that one call writes. A plain call has
--- only usd to decide about: no diem, no bundled credit, no limit of a key. It writes its operation without looking for
--- it first. Every other call goes to ledger_admit, which decides alike: same locks, same order, same rows.
+-- Opens holds. Arguments and results are those of ledger_admit, without `ord`: rows come in the order of the requests.
+--
+-- Fast path: one request, paid in usd alone. It applies when the account has no diem and no bundled credit, its usd
+-- covers the price, and the key has no limit and no parent. It writes the four rows without the joins and sums of a
+-- batch, which would double the work, and inserts the operation without a look-up. Every other call goes to
+-- ledger_admit, which decides the same with the same locks in the same order.
 create or replace function ledger_hold(
   operation_ids text[], account_ids uuid[], key_ids uuid[], usd_prices bigint[], diem_prices bigint[], ttls_ms bigint[],
   snapshots jsonb[]

@@ -1,7 +1,9 @@
--- The one way out of holds, any number at once: `settled` at a price, `released` or `expired` at nothing. The first
--- resolution of an operation stands, and a later one gets its outcome. A bill above its hold takes the rest by a second
--- operation in the same statement; `part_…` are the sums of both, also when a resolution is repeated. no_hold: never
--- held.
+-- Ends holds: settles, releases or expires them. The arrays have one element per request: `resolutions` is settled,
+-- released or expired; the prices are the bill in nano units, 0 unless settled; `details` is merged into the snapshot.
+--
+-- Returns a row per request (`ord`). Outcomes: the resolution, or no_hold when no hold had that id. The first
+-- resolution of a hold stands, and a later one gets its outcome with `replayed`. A bill above its hold takes the rest
+-- by a second operation `<id>:rest`; `part_…` are the sums of both, also when a resolution is repeated.
 --
 -- Accounts are found and locked by their open holds: an operation that has ended needs no lock.
 create or replace function ledger_resolve(

@@ -1,5 +1,6 @@
--- Resolutions and holds of one moment in one statement and one commit. All account rows are locked first, in their one
--- order. Resolved amounts are free before the holds are decided. Rows come in that order.
+-- Ends holds (ledger_end_holds) and opens holds (ledger_hold) in one statement and one commit. All account rows are
+-- locked first, in the order of their ids. Amounts that the ends free can be held at once. Returns the rows of the
+-- ends, then those of the holds, each in the order of the requests.
 create or replace function ledger_resolve_and_hold(
   resolve_ids text[], resolutions text[], settled_usd bigint[], settled_diem bigint[], details jsonb[],
   hold_ids text[], account_ids uuid[], key_ids uuid[], usd_prices bigint[], diem_prices bigint[], ttls_ms bigint[],

@@ -1,8 +1,7 @@
--- Takes as much of a price as fits, once: a repetition returns the first parts. A bill above its hold takes its rest by
--- this second operation `<id>:rest`, as far as free funds and the limits of the key and its parent reach; so does the
--- whole bill of a hold that has ended without it. It is a charge of the day on which it is taken. `held_…` is what
--- could be had of its price, all of which it took; `price_…` less the parts is what nobody paid. No row: there is no
--- such account.
+-- Charges a price beyond a hold, once, as operation `<id>:rest`; a repetition returns the first parts. It is the part
+-- of a bill above its hold, or the whole bill of a hold that ended without it. It takes as much as free funds and the
+-- limits of the key and its parent allow, and belongs to the day on which it is taken. `held_…` are its parts;
+-- `price_…` less the parts stays unpaid. No row: there is no such account.
 create or replace function ledger_take_rest(
   charge_id text, payer uuid, by_key uuid, usd_price bigint, diem_price bigint, snapshot jsonb
 ) returns table (part_diem bigint, part_bundled bigint, part_usd bigint, replayed boolean) language plpgsql

@@ -1,5 +1,5 @@
--- Ends a hold whose client knows that its response is lost. The held amount is released, a bill is refunded, and a bill
--- that comes later takes nothing. The id of the refund is `refund:<id>`.
+-- Undoes a paid call whose client got a timeout: releases its hold or refunds its bill. A later bill takes nothing. The
+-- id of the refund is `refund:<id>`. Returns the result of ledger_refund.
 create or replace function ledger_withdraw(charge_id text, payer uuid, reason text) returns table (
   outcome text, first_id text, part_diem bigint, part_bundled bigint, part_usd bigint, replayed boolean
 ) language plpgsql as $$
