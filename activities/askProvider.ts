@@ -6,7 +6,7 @@ import type { Outcome } from '../providers/shared/provider.ts';
 import type { GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
-export interface Question {
+export interface ProviderCall {
   job: GenerationInput;
   call: 'start' | 'check' | 'find';
   /** Signal of the step: an aborted request tells nothing about the provider. */
@@ -15,7 +15,7 @@ export interface Question {
 
 export async function askProvider<T extends Outcome | undefined>(
   dependencies: ActivityDependencies,
-  { job: { provider, modelId, queueId }, call, signal }: Question,
+  { job: { provider, modelId, queueId }, call, signal }: ProviderCall,
   ask: () => Promise<T>,
 ): Promise<T> {
   const startedAt = performance.now();

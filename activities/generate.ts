@@ -16,11 +16,11 @@ import { retryLater } from './asActivity.ts';
 import { askProvider } from './askProvider.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource } from './endJob.ts';
-import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasuredOrder } from './jobTerms.ts';
 import { requestOf } from './requestOf.ts';
 import { storeOutput } from './storeOutput.ts';
 import type { GenerateResult } from './types.ts';
+import { type WorkFolder, withWorkFolder } from './withWorkFolder.ts';
 
 export async function generate(dependencies: ActivityDependencies, order: MeasuredOrder): Promise<GenerateResult> {
   const { queueId, provider: name } = order.job;
@@ -34,7 +34,7 @@ export async function generate(dependencies: ActivityDependencies, order: Measur
   if (gate.go === 'wait') throw retryLater(WAITS[gate.waitsFor], gate.retryAfterMs);
   if (gate.go === 'poll') return { kind: 'running', operation: gate.operation };
   if (gate.go === 'ask' && !provider.repeatable) return await askAgain(dependencies, order, provider);
-  return await withWorkplace(dependencies, async (place) => {
+  return await withWorkFolder(dependencies, async (place) => {
     const request = await requestOf(dependencies, order, place);
     const { folder: workFolder, signal, heartbeat } = place;
     const callbackUrl = provider.isGenuine && (await dependencies.callbackUrl(order.job));
@@ -56,7 +56,7 @@ async function askAgain(
 ): Promise<GenerateResult> {
   const { find } = provider;
   if (!find) return { kind: 'unknown', askable: false };
-  return await withWorkplace(dependencies, async (place) => {
+  return await withWorkFolder(dependencies, async (place) => {
     const { folder: workFolder, signal, heartbeat } = place;
     const question = { job: order.job, call: 'find', signal } as const;
     const outcome = await askProvider(dependencies, question, () =>
@@ -79,7 +79,7 @@ export async function awaitOutcome(
   const provider = dependencies.providers.get(job.provider);
   const check = provider?.check;
   if (!provider || !check) return { kind: 'unknown', askable: false };
-  return await withWorkplace(dependencies, async (place) => {
+  return await withWorkFolder(dependencies, async (place) => {
     const { folder: workFolder, signal, heartbeat } = place;
     const outcome = await askProvider(dependencies, { job, call: 'check', signal }, () =>
       check.call(provider, operation, { workFolder, signal, heartbeat }),

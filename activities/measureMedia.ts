@@ -12,9 +12,9 @@ import { failpoint } from '../infra/failpoints.ts';
 import { mediaKey } from '../infra/s3/objectKeys.ts';
 import type { VideoGeneration } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { fetchIntoStorage, unseal, waitUntilStored } from './unseal.ts';
+import { type WorkFolder, withWorkFolder } from './withWorkFolder.ts';
 
 /** Fetched concurrently; the media tools bound the decoding. */
 const AT_ONCE = 4;
@@ -29,7 +29,7 @@ export async function measureMedia(
   if (model?.kind !== 'video') return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   const { media: sealed } = await unseal(dependencies, job.queueId);
   share.reserve(sealed.reduce((sum, medium) => sum + mostBytesOf(medium), 0));
-  const taken = await withWorkplace(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
+  const taken = await withWorkFolder(dependencies, (place) => takeAll(dependencies, { job, sealed }, place));
   if ('ok' in taken) return taken;
   await failpoint('measured');
   return conclude(model, taken);

@@ -9,9 +9,9 @@ import { failpoint } from '../infra/failpoints.ts';
 import { sealedOrderKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { type WorkFolder, withWorkplace } from './folders.ts';
 import type { MeasureResult, Refusal } from './types.ts';
 import { fetchIntoStorage, waitUntilStored } from './unseal.ts';
+import { type WorkFolder, withWorkFolder } from './withWorkFolder.ts';
 
 /** Maximum size of a source (AUDIO-3). */
 const MAX_SOURCE_BYTES = 25 * 1024 * 1024;
@@ -26,7 +26,7 @@ export async function measureSource(
   if (model?.kind !== 'voice-changer')
     return { ok: false, code: 'model_not_found', message: 'Specified model not found' };
   share.reserve(job.source.from === 'upload' ? job.source.sizeBytes : MAX_SOURCE_BYTES);
-  return await withWorkplace(dependencies, async (place) => {
+  return await withWorkFolder(dependencies, async (place) => {
     const path = join(place.folder, 'source');
     const taken = await takeSource(dependencies, job, { ...place, path });
     if ('ok' in taken) return taken;

@@ -6,10 +6,10 @@ import { mediaKey, sourceKey } from '../infra/s3/objectKeys.ts';
 import type { GenerationRequest, MediaFile, VoiceChangeRequest } from '../providers/shared/provider.ts';
 import type { VoiceChange } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { WorkFolder } from './folders.ts';
 import type { MeasuredOrder } from './jobTerms.ts';
 import type { MeasuredSource } from './types.ts';
 import { unseal } from './unseal.ts';
+import type { WorkFolder } from './withWorkFolder.ts';
 
 export async function requestOf(
   dependencies: ActivityDependencies,

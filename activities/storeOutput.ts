@@ -14,8 +14,8 @@ import type { GenerationOutput } from '../providers/shared/provider.ts';
 import { clientInputsOf, type GenerationInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { discardSource, removeOutputs } from './endJob.ts';
-import type { WorkFolder } from './folders.ts';
 import type { GenerateResult } from './types.ts';
+import type { WorkFolder } from './withWorkFolder.ts';
 
 /** Far above a recording of ten minutes or a video of some minutes; a provider that sends more is broken. */
 const MAX_AUDIO_BYTES = 200 * 1024 * 1024;

@@ -32,7 +32,7 @@ import type {
 } from '../providers/payments/paymentNetwork.ts';
 import type { TopUpInput } from '../workflows/contract.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { TopUpExamination, TopUpStand, TopUpVerdict } from './types.ts';
+import type { TopUpExamination, TopUpProgress, TopUpVerdict } from './types.ts';
 
 /** Longer answers count as lost. */
 const SETTLE_LIMIT_MS = 40_000;
@@ -43,7 +43,7 @@ const SILENT_PAUSE_MS = 1_000;
 
 const GONE = 'it is not on the chain and can never come there any more';
 
-export async function recordTopUp(dependencies: ActivityDependencies, input: TopUpInput): Promise<TopUpStand> {
+export async function recordTopUp(dependencies: ActivityDependencies, input: TopUpInput): Promise<TopUpProgress> {
   const { payment, decimals, requestId } = input;
   const row = await record(dependencies.pool, { payment, decimals, requestId });
   await failpoint('top-up-recorded');
@@ -60,7 +60,7 @@ async function reexamine(dependencies: ActivityDependencies, row: TopUpRow, paym
 export async function settleTopUp(
   dependencies: ActivityDependencies,
   step: { paymentId: string; settlement: number },
-): Promise<TopUpStand> {
+): Promise<TopUpProgress> {
   const { pool } = dependencies;
   const row = await readTopUp(pool, step.paymentId);
   const payment = row.payment;
@@ -96,7 +96,7 @@ export async function settleTopUp(
 }
 
 /** Marked without a result: the payment may be in transit, and is never submitted again for that. */
-async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promise<TopUpStand> {
+async function interrupted({ pool }: ActivityDependencies, row: TopUpRow): Promise<TopUpProgress> {
   if (row.state !== 'settling') return standOf(row);
   const { paymentId, settlements: settlement } = row;
   await noteSettlement(pool, { paymentId, settlement, state: 'unknown', reason: 'the step was interrupted' });
@@ -154,7 +154,7 @@ async function noteOutcome(
   { pool, log }: ActivityDependencies,
   { paymentId, settlement }: { paymentId: string; settlement: number },
   { network, payment, outcome }: SubmittedPayment,
-): Promise<TopUpStand> {
+): Promise<TopUpProgress> {
   const transaction = 'transaction' in outcome ? outcome.transaction : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   const state = outcome.outcome === 'refused' ? await refusalOf(network, payment) : outcome.outcome;
@@ -189,7 +189,7 @@ export async function watchTopUp(
 ): Promise<TopUpVerdict> {
   const { attempt } = Context.current().info;
   const until = performance.now() + (attempt === 1 ? CLOSE_LOOK_MS : 0);
-  let missing: Absence | undefined;
+  let missing: MissingTransaction | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.2, MAX_PAUSE_MS)) {
     const { found, settlement, transaction } = await sighting(dependencies, paymentId);
     const verdict = verdictOf(found);
@@ -210,19 +210,23 @@ export async function watchTopUp(
   }
 }
 
-interface Absence {
+interface MissingTransaction {
   /** By `performance.now()`. */
   since: number;
   /** The transaction waits with too low a fee; false: it was dropped. */
   isStuck: boolean;
 }
 
-function isLongMissing(missing: Absence | undefined, now: number): missing is Absence {
+function isLongMissing(missing: MissingTransaction | undefined, now: number): missing is MissingTransaction {
   return missing !== undefined && now - missing.since >= (missing.isStuck ? STUCK_FOR_MS : DROPPED_FOR_MS);
 }
 
 /** Undefined: there is nothing to submit again. */
-function stillMissing(before: Absence | undefined, found: PaymentLookup, now: number): Absence | undefined {
+function stillMissing(
+  before: MissingTransaction | undefined,
+  found: PaymentLookup,
+  now: number,
+): MissingTransaction | undefined {
   if (!isMissing(found)) return undefined;
   const isStuck = found.stuck === true;
   return before?.isStuck === isStuck ? before : { since: now, isStuck };
@@ -310,7 +314,7 @@ function verdictOf(found: PaymentLookup): TopUpVerdict | undefined {
 export async function concludeTopUp(
   dependencies: ActivityDependencies,
   { paymentId, verdict }: { paymentId: string; verdict: TopUpVerdict },
-): Promise<TopUpStand> {
+): Promise<TopUpProgress> {
   const before = await readTopUp(dependencies.pool, paymentId);
   if (isFinalTopUp(before.state)) return standOf(before);
   const row = await conclude(dependencies, paymentId, verdict);
@@ -359,7 +363,7 @@ function networkOf({ payments }: ActivityDependencies, { network }: SignedPaymen
   return found;
 }
 
-function standOf(row: TopUpRow): TopUpStand {
+function standOf(row: TopUpRow): TopUpProgress {
   const { state, settlements, creditedNano, transaction, reason } = row;
   return {
     state,

@@ -128,7 +128,7 @@ export interface WebhookActivities {
 }
 
 /** State of a top-up in its row after a step. */
-export interface TopUpStand extends TopUpResult {
+export interface TopUpProgress extends TopUpResult {
   /** Number of submissions. */
   settlements: number;
 }
@@ -147,20 +147,20 @@ export type TopUpVerdict =
 /** Result of one poll: a verdict if one is certain, and the state of the top-up. */
 export interface TopUpExamination {
   verdict?: TopUpVerdict;
-  stand: TopUpStand;
+  stand: TopUpProgress;
   /** Pause until the next poll. */
   pauseMs: number;
 }
 
 export interface TopUpActivities {
-  recordTopUp(input: TopUpInput): Promise<TopUpStand>;
+  recordTopUp(input: TopUpInput): Promise<TopUpProgress>;
   /** Submits it for the `settlement`th time, at most once however often the step is repeated. */
-  settleTopUp(input: { paymentId: string; settlement: number }): Promise<TopUpStand>;
+  settleTopUp(input: { paymentId: string; settlement: number }): Promise<TopUpProgress>;
   /** Polls the chain; throws the retryable `StillSettling` until there is a verdict. */
   watchTopUp(input: { paymentId: string }): Promise<TopUpVerdict>;
   /** Polls the chain for the `looks`th time for a refused payment. */
   examineTopUp(input: { paymentId: string; looks: number }): Promise<TopUpExamination>;
-  concludeTopUp(input: { paymentId: string; verdict: TopUpVerdict }): Promise<TopUpStand>;
+  concludeTopUp(input: { paymentId: string; verdict: TopUpVerdict }): Promise<TopUpProgress>;
 }
 
 export interface UpkeepActivities {

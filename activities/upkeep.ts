@@ -8,7 +8,7 @@ import { purgeClosedOrders } from '../infra/postgres/closedOrders.ts';
 import { type DueHold, expireHolds } from '../infra/postgres/holdExpiry.ts';
 import { purgeIdempotencyKeys } from '../infra/postgres/idempotency.ts';
 import { type DueJob, dueJobs, liveJobs } from '../infra/postgres/jobs.ts';
-import { purgeWebhooks, type UntoldEvent, unsentEvents } from '../infra/postgres/jobWebhooks.ts';
+import { purgeWebhooks, type UnsentEvent, unsentEvents } from '../infra/postgres/jobWebhooks.ts';
 import { preparePartitions } from '../infra/postgres/partitions.ts';
 import { purgeRpcAnswers } from '../infra/postgres/rpcAnswers.ts';
 import { purgeSignInNonces } from '../infra/postgres/signInNonces.ts';
@@ -219,7 +219,7 @@ const TIMED_OUT = {
 async function tellUntold(dependencies: ActivityDependencies): Promise<number> {
   const { pool, log } = dependencies;
   return await walk(
-    (after: UntoldEvent | undefined) => unsentEvents(pool, { ...UNTOLD, limit: PAGE, after }),
+    (after: UnsentEvent | undefined) => unsentEvents(pool, { ...UNTOLD, limit: PAGE, after }),
     ({ queueId, accountId, event }) =>
       attempt(log, { queueId, event }, async () => {
         await dependencies.startWebhook({ queueId, accountId, event, pausesMs: WEBHOOK_PAUSES_MS });

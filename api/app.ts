@@ -2,7 +2,6 @@
 import { Router, type RouterContext, type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { FareboxError } from '../domain/errors.ts';
-import type { WorkFolders } from '../engines/child/workFolders.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
 import type { Metrics } from '../infra/telemetry/metrics.ts';
@@ -26,7 +25,6 @@ import type { TurnGuard } from './server/turnGuard.ts';
 export interface AppOptions {
   dependencies: Dependencies;
   authentication: Authentication;
-  folders: WorkFolders;
   inFlight: InFlight;
   turnGuard: TurnGuard;
   metrics: Metrics;

@@ -32,7 +32,7 @@ import type { LimitSettings } from './limits/callLimits.ts';
 import type { FundsGate } from './paid/fundsGate.ts';
 import type { AverageTimes } from './queue/averageTimes.ts';
 import type { JobWatch } from './queue/jobWatch.ts';
-import type { AnswerRoom } from './rpc/answerRoom.ts';
+import type { AnswerBudget } from './rpc/answerBudget.ts';
 import type { AnswerSpeeds } from './text/answerSpeeds.ts';
 import type { PaymentOffers } from './wallets/paymentOffers.ts';
 import type { TopUpService } from './wallets/topUpService.ts';
@@ -91,7 +91,7 @@ export interface LimitDependencies {
   mediaBudget: ByteBudget;
   bodyBudget: ByteBudget;
   /** Budget of large answers of chain nodes, until they are read. */
-  answerRoom: AnswerRoom;
+  answerBudget: AnswerBudget;
   /** Proxies whose headers give the address of a client. */
   proxies: TrustedProxies;
 }

@@ -15,7 +15,7 @@ import { addFoundModels } from './foundModels.ts';
 import { createReadiness } from './http/health.ts';
 import { type OpenedDependencies, openDependencies } from './openDependencies.ts';
 import { ROUTES } from './routes.ts';
-import { drain, settleCut } from './server/drain.ts';
+import { drain, waitForCutRequests } from './server/drain.ts';
 import { createInFlight } from './server/inFlight.ts';
 import { listen } from './server/listen.ts';
 import { TurnGuard } from './server/turnGuard.ts';
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   const finished = await drain(server, inFlight, config.drainSeconds * 1_000);
   if (!finished) {
     log.warn({ count: inFlight.count }, 'some answers were not finished in time');
-    await settleCut(inFlight);
+    await waitForCutRequests(inFlight);
   }
   await opened.close();
   await tracing.stop();

@@ -53,12 +53,12 @@ import type {
   LimitDependencies,
   ProviderDependencies,
 } from './dependencies.ts';
-import type { Part } from './http/health.ts';
+import type { HealthCheck } from './http/health.ts';
 import { createLimits } from './limits/callLimits.ts';
 import { createFundsGate } from './paid/fundsGate.ts';
 import { createAverageTimes } from './queue/averageTimes.ts';
 import { createJobWatch, type JobWatch } from './queue/jobWatch.ts';
-import { AnswerRoom } from './rpc/answerRoom.ts';
+import { AnswerBudget } from './rpc/answerBudget.ts';
 import { watchNodes } from './rpc/askNodes.ts';
 import { createAnswerSpeeds } from './text/answerSpeeds.ts';
 import { createPaymentOffers } from './wallets/paymentOffers.ts';
@@ -67,8 +67,7 @@ import { createTopUpService } from './wallets/topUpService.ts';
 export interface OpenedDependencies {
   dependencies: Dependencies;
   authentication: Authentication;
-  folders: WorkFolders;
-  parts: Part[];
+  parts: HealthCheck[];
   close(): Promise<void>;
 }
 
@@ -114,7 +113,6 @@ export async function openDependencies(config: Config, log: Logger): Promise<Ope
       providers,
     },
     authentication,
-    folders,
     parts: partsOf({ sql, redis, storage, temporal }),
     async close() {
       await Promise.all([closeAuthentication(), closeLimits(), wallets.close()]);
@@ -187,7 +185,7 @@ function partsOf({
   redis,
   storage,
   temporal,
-}: Pick<CoreDependencies & JobDependencies, 'sql' | 'redis' | 'storage' | 'temporal'>): Part[] {
+}: Pick<CoreDependencies & JobDependencies, 'sql' | 'redis' | 'storage' | 'temporal'>): HealthCheck[] {
   return [
     { name: 'postgres', check: () => sql.query('select 1') },
     { name: 'redis', check: (timeoutMs) => pingRedis(redis, timeoutMs) },
@@ -208,7 +206,7 @@ function openLimits({ config, redis, log }: Pick<CoreDependencies, 'config' | 'r
     accountShares: createAccountShares(calls),
     mediaBudget: createMediaBudget(),
     bodyBudget: createBodyBudget(),
-    answerRoom: new AnswerRoom(),
+    answerBudget: new AnswerBudget(),
     proxies: createTrustedProxies(config.limits.trustedProxies),
   };
   return { limits, closeLimits: () => limiter.close() };

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { submitGeneration } from '../api/queue/queued.ts';
+import { submitGeneration } from '../api/queue/generationClient.ts';
 import { sealOrder } from '../domain/generation/sealedOrder.ts';
 import { createDatabaseClock } from '../infra/postgres/databaseClock.ts';
 import { openPool } from '../infra/postgres/pool.ts';

@@ -18,7 +18,7 @@ const LOOK_LIMIT_MS = 10_000;
 /** A poll lasts a minute at most: a living worker polls again within this many checks. */
 const PATIENCE = 5;
 
-export interface Version {
+export interface WorkerVersion {
   namespace: string;
   buildId: string;
   /** After so many checks without a new poll the current version counts as gone. */
@@ -30,7 +30,7 @@ export interface DeploymentTakeover {
   attempt(): Promise<boolean>;
 }
 
-export function openDeploymentTakeover(temporal: Temporal, version: Version): DeploymentTakeover {
+export function openDeploymentTakeover(temporal: Temporal, version: WorkerVersion): DeploymentTakeover {
   const { namespace, buildId, patience = PATIENCE } = version;
   let known = '';
   let unchanged = 0;

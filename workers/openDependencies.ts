@@ -12,7 +12,7 @@ import type { Config } from '../infra/config/config.ts';
 import { createGuardedFetch } from '../infra/http/guardedFetch.ts';
 import { createGuardedPost } from '../infra/http/guardedPost.ts';
 import type { Logger } from '../infra/log.ts';
-import { type CalledJob, callbackPath } from '../infra/postgres/callbackToken.ts';
+import { type CallbackJob, callbackPath } from '../infra/postgres/callbackToken.ts';
 import { openPool } from '../infra/postgres/pool.ts';
 import { openStorage } from '../infra/s3/storage.ts';
 import { createSemaphore } from '../infra/semaphore.ts';
@@ -105,7 +105,7 @@ function mediaShares({ workerSlots, limits }: Config): Pick<ActivityDependencies
 async function callbackUrl(
   { providers, publicUrl, isPublic }: Config,
   pool: pg.Pool,
-  job: CalledJob,
+  job: CallbackJob,
 ): Promise<string | undefined> {
   const wanted = providers[job.provider]?.callbacks ?? isPublic;
   return wanted ? `${publicUrl}/api/v1${await callbackPath(pool, job)}` : undefined;

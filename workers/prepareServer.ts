@@ -11,7 +11,7 @@ const TRY_LIMIT_MS = 30_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
-export interface Preparation {
+export interface ServerPreparation {
   temporal: Temporal;
   namespace: string;
   buildId: string;
@@ -24,7 +24,7 @@ export interface Preparation {
  * Retries until it succeeds or the worker stops: without schedules no abandoned hold expires and no lost job is
  * refunded.
  */
-export async function prepareServer(preparation: Preparation): Promise<void> {
+export async function prepareServer(preparation: ServerPreparation): Promise<void> {
   const { namespace, buildId } = preparation;
   await Promise.all([
     persist(preparation, 'this version is not registered yet', (client) => makeCurrent(client, namespace, buildId)),
@@ -33,7 +33,7 @@ export async function prepareServer(preparation: Preparation): Promise<void> {
 }
 
 async function persist(
-  { temporal, log, signal }: Preparation,
+  { temporal, log, signal }: ServerPreparation,
   words: string,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {

@@ -12,7 +12,7 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { TopUpActivities, TopUpStand, TopUpVerdict } from '../activities/types.ts';
+import type { TopUpActivities, TopUpProgress, TopUpVerdict } from '../activities/types.ts';
 import { formatNano } from '../domain/money.ts';
 import { FIRST_REFUSED_PAUSE_MS, isFinalTopUp } from '../domain/payments/topUp.ts';
 import { SEARCH_ATTRIBUTES, type TopUpInput, type TopUpResult } from './contract.ts';
@@ -50,7 +50,7 @@ const { watchTopUp } = proxyActivities<TopUpActivities>({
 
 interface TopUpRun {
   input: TopUpInput;
-  stand: TopUpStand;
+  stand: TopUpProgress;
   /** Number of the settlement up to which its payer wants it submitted. */
   wanted: number;
   /** Scope that a repeated presentation interrupts. */

@@ -10,7 +10,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { requireAudioModel, requireCallable } from '../models.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
-import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
+import { defineCompleteRoute, defineRetrieveRoute } from '../queue/jobRoutes.ts';
 import {
   isOrderReplay,
   type JobOrder,
@@ -102,6 +102,6 @@ function queued({ queueId, modelId, replayed }: QueuedJob): Answer {
 export const AUDIO_ROUTES: readonly Route[] = [
   quoteRoute,
   queueRoute,
-  retrieveRouteOf({ kind, path: '/audio/retrieve', describes: AUDIO_DESCRIPTIONS.retrieve }),
-  completeRouteOf({ kind, path: '/audio/complete', describes: AUDIO_DESCRIPTIONS.complete }),
+  defineRetrieveRoute({ kind, path: '/audio/retrieve', describes: AUDIO_DESCRIPTIONS.retrieve }),
+  defineCompleteRoute({ kind, path: '/audio/complete', describes: AUDIO_DESCRIPTIONS.complete }),
 ];

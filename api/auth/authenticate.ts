@@ -38,7 +38,7 @@ export interface AuthRequest {
 }
 
 /** There is no caller only where the route and the configuration let everybody read the catalogue. */
-export type Identified = { caller: Caller | undefined } | { answer: Answer };
+export type AuthenticationResult = { caller: Caller | undefined } | { answer: Answer };
 
 /** Kinds of access that accept a wallet sign-in in place of a key (API-19). */
 const FOR_WALLETS: ReadonlySet<Access> = new Set<Access>(['caller', 'buyer', 'quote', 'own-wallet']);
@@ -50,7 +50,10 @@ export function isForWallets(access: Access): boolean {
 }
 
 /** The caller, or the answer to a request without a credential. Throws FareboxError for a bad credential. */
-export async function authenticate(authentication: Authentication, request: AuthRequest): Promise<Identified> {
+export async function authenticate(
+  authentication: Authentication,
+  request: AuthRequest,
+): Promise<AuthenticationResult> {
   const credential = readCredential(request.rawHeaders);
   switch (credential.kind) {
     case 'bearer':
@@ -83,7 +86,7 @@ async function walletHolder(
   { signIn, throttle, walletCaller }: Authentication,
   { access, address: addressOf }: AuthRequest,
   header: string,
-): Promise<Identified> {
+): Promise<AuthenticationResult> {
   if (!isForWallets(access)) throw refused('a wallet where only keys are known');
   const address = addressOf();
   try {

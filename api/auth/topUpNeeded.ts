@@ -11,11 +11,11 @@ import { signInChallenge } from './signInOffer.ts';
 /** In USD, as the API writes amounts. */
 const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
 
-type Offering = Pick<Dependencies, 'core' | 'accounts'>;
+type TopUpOfferDependencies = Pick<Dependencies, 'core' | 'accounts'>;
 
 /** Undefined: no top-up is possible at the moment. `path`: of the request. */
 export async function topUpNeeded(
-  { core: { config }, accounts: { payments, offers } }: Offering,
+  { core: { config }, accounts: { payments, offers } }: TopUpOfferDependencies,
   { path, funds }: { path: string; funds: Funds },
 ): Promise<Answer | undefined> {
   const accepts = await offers.of(SUGGESTED_AMOUNT);

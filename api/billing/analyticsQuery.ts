@@ -1,6 +1,6 @@
 /** Query of GET /billing/usage-analytics (ACCOUNT-14). */
 import { z } from 'zod';
-import { asTime } from '../http/shownAs.ts';
+import { asTime } from '../http/parameterSchema.ts';
 import { formatDay, parseDay } from './timestamps.ts';
 
 const MAX_DAYS = 90;

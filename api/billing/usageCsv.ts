@@ -4,10 +4,10 @@ import type pg from 'pg';
 import { USAGE_CSV_HEADER, usageLines } from '../../infra/postgres/usageCsv.ts';
 import { type UsagePlace, usagePage } from '../../infra/postgres/usageHistory.ts';
 import { type Answer, stream } from '../http/answer.ts';
-import { encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
+import { encodeUsageCursor, type UsageCursor } from './usageCursor.ts';
 
 interface CsvRequest {
-  walk: UsageWalk;
+  walk: UsageCursor;
   headers: Record<string, string>;
 }
 
@@ -45,7 +45,7 @@ export function csvStream(sql: pg.Pool, { walk, headers }: CsvRequest): Answer {
   );
 }
 
-async function* batches(sql: pg.Pool, walk: UsageWalk): AsyncGenerator<string, void> {
+async function* batches(sql: pg.Pool, walk: UsageCursor): AsyncGenerator<string, void> {
   const read = (after: UsagePlace | null) => {
     const lines = usageLines(sql, walk.range, { horizon: walk.horizon, after, limit: BATCH });
     // Its error is thrown where it is awaited, which does not happen when the client has gone.
@@ -63,7 +63,7 @@ async function* batches(sql: pg.Pool, walk: UsageWalk): AsyncGenerator<string, v
   if (text !== '') yield text;
 }
 
-async function isMore(sql: pg.Pool, { range, horizon }: UsageWalk, after: UsagePlace): Promise<boolean> {
+async function isMore(sql: pg.Pool, { range, horizon }: UsageCursor, after: UsagePlace): Promise<boolean> {
   return (await usagePage(sql, range, { horizon, after, limit: 1 })).length > 0;
 }
 

@@ -8,7 +8,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { UsagePlace, UsageRange } from '../../infra/postgres/usageHistory.ts';
 import { INVALID_CURSOR } from '../http/paging.ts';
 
-export interface UsageWalk {
+export interface UsageCursor {
   range: UsageRange;
   pageSize: number;
   /** Value of `usageHorizon` at the first page. */
@@ -31,7 +31,7 @@ const content = z.tuple([
   z.string(),
 ]);
 
-export function encodeUsageCursor(key: Buffer, walk: UsageWalk & { after: UsagePlace }): string {
+export function encodeUsageCursor(key: Buffer, walk: UsageCursor & { after: UsagePlace }): string {
   const { range, pageSize, horizon, after } = walk;
   const { from, to, currency } = range;
   const text = JSON.stringify([from, to, currency, pageSize, horizon, after.at, after.id]);
@@ -40,7 +40,7 @@ export function encodeUsageCursor(key: Buffer, walk: UsageWalk & { after: UsageP
 }
 
 /** Throws FareboxError `invalid_request` unless `encodeUsageCursor` made it for this account. */
-export function decodeUsageCursor(key: Buffer, accountId: string, cursor: string): UsageWalk {
+export function decodeUsageCursor(key: Buffer, accountId: string, cursor: string): UsageCursor {
   const bytes = Buffer.from(cursor, 'base64url');
   // The last character of base64url can have unused bits: two texts must not be one cursor.
   if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== cursor) throw invalid();

@@ -13,7 +13,7 @@ import { defineRoute } from '../http/route.ts';
 import { BILLING_DESCRIPTIONS } from './openapi.ts';
 import { toMicroseconds } from './timestamps.ts';
 import { csvPage, csvStream } from './usageCsv.ts';
-import { decodeUsageCursor, encodeUsageCursor, type UsageWalk } from './usageCursor.ts';
+import { decodeUsageCursor, encodeUsageCursor, type UsageCursor } from './usageCursor.ts';
 import { MAX_PAGE, type UsageQuery, usageQuery } from './usageQuery.ts';
 
 /** With and without the parameter: a client that names it accepts only types with it. */
@@ -43,7 +43,7 @@ export const usageHistoryRoute = defineRoute({
 
 const LEDGER_NAMES = { USD: 'usd', DIEM: 'diem', BUNDLED_CREDITS: 'bundled' } as const;
 
-async function walkOf({ core: { sql } }: Dependencies, accountId: string, query: UsageQuery): Promise<UsageWalk> {
+async function walkOf({ core: { sql } }: Dependencies, accountId: string, query: UsageQuery): Promise<UsageCursor> {
   if (query.cursor !== undefined) return decodeUsageCursor(await signingKey(sql), accountId, query.cursor);
   const { startTimestamp, endTimestamp, currency } = query;
   const range: UsageRange = {
@@ -56,7 +56,7 @@ async function walkOf({ core: { sql } }: Dependencies, accountId: string, query:
   return { range, pageSize: query.pageSize ?? MAX_PAGE, horizon, after: null };
 }
 
-async function jsonPage({ core: { sql } }: Dependencies, key: Buffer, walk: UsageWalk): Promise<Answer> {
+async function jsonPage({ core: { sql } }: Dependencies, key: Buffer, walk: UsageCursor): Promise<Answer> {
   // One more than the page shows whether there is another.
   const rows = await usagePage(sql, walk.range, { ...walk, limit: walk.pageSize + 1 });
   const page = rows.slice(0, walk.pageSize);

@@ -1,6 +1,6 @@
 /** Query of GET /billing/usage-history (ACCOUNT-12). */
 import { z } from 'zod';
-import { asInteger, asTime } from '../http/shownAs.ts';
+import { asInteger, asTime } from '../http/parameterSchema.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 export const MAX_PAGE = 1_000;

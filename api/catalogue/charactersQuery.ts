@@ -1,7 +1,7 @@
 /** Query of GET /characters (MODEL-12). */
 import { z } from 'zod';
 import { CHARACTER_SORTS, type CharacterSearch } from '../../infra/postgres/characters.ts';
-import { asBoolean, asInteger, asList } from '../http/shownAs.ts';
+import { asBoolean, asInteger, asList } from '../http/parameterSchema.ts';
 
 /** Postgres accepts every text without NUL. */
 const text = (longest: number) =>
@@ -63,7 +63,7 @@ export const charactersQuery = z.strictObject({
 });
 
 /** Adult characters are listed only on request, and then without others. The order needs a mode. */
-export function toSearch(query: z.output<typeof charactersQuery>): CharacterSearch {
+export function toCharacterSearch(query: z.output<typeof charactersQuery>): CharacterSearch {
   return {
     categories: query.categories,
     tags: query.tags,

@@ -4,9 +4,9 @@ import { FareboxError } from '../../domain/errors.ts';
 import { findCharacter, type ListedCharacter, searchCharacters } from '../../infra/postgres/characters.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { json } from '../http/answer.ts';
+import { asInteger } from '../http/parameterSchema.ts';
 import { defineRoute } from '../http/route.ts';
-import { asInteger } from '../http/shownAs.ts';
-import { charactersQuery, toSearch } from './charactersQuery.ts';
+import { charactersQuery, toCharacterSearch } from './charactersQuery.ts';
 import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
 
 export const charactersRoute = defineRoute({
@@ -17,7 +17,7 @@ export const charactersRoute = defineRoute({
   describes: CATALOGUE_DESCRIPTIONS.characters,
   async handler({ core: { sql, charactersLoaded } }, { query }) {
     await charactersLoaded();
-    const characters = await searchCharacters(sql, toSearch(query));
+    const characters = await searchCharacters(sql, toCharacterSearch(query));
     return json({ object: 'list', data: characters.map(presentCharacter) });
   },
 });

@@ -5,7 +5,7 @@ import { type Answer, preparedAnswer } from '../http/answer.ts';
 import { matchesEtag } from '../http/etag.ts';
 import { defineRoute } from '../http/route.ts';
 import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
-import { LISTED_TYPES, type Prepared } from './publishedCatalogue.ts';
+import { type CatalogueBody, LISTED_TYPES } from './publishedCatalogue.ts';
 
 const listedType = z.strictObject({ type: z.enum(LISTED_TYPES).default('text') });
 const modelType = z.strictObject({ type: z.enum(MODEL_TYPES).default('text') });
@@ -44,7 +44,7 @@ export const compatibilityRoute = defineRoute({
 });
 
 /** The bytes, or 304 to a client that has them. Shared caches must not store the models of a key. */
-function unlessKnown({ bytes, etag }: Prepared, ifNoneMatch: string | undefined): Answer {
+function unlessKnown({ bytes, etag }: CatalogueBody, ifNoneMatch: string | undefined): Answer {
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };
   return matchesEtag(ifNoneMatch, etag)
     ? preparedAnswer(undefined, { status: 304, headers })

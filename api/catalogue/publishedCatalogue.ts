@@ -9,15 +9,15 @@ import { etagOf } from '../http/etag.ts';
 export const LISTED_TYPES = [...MODEL_TYPES, 'all', 'code'] as const;
 type ListedType = (typeof LISTED_TYPES)[number];
 
-export interface Prepared {
+export interface CatalogueBody {
   bytes: Buffer;
   etag: string;
 }
 
 export interface PublishedCatalogue {
-  models(type: ListedType): Prepared;
-  traits(type: ListedType): Prepared;
-  compatibility(type: ListedType): Prepared;
+  models(type: ListedType): CatalogueBody;
+  traits(type: ListedType): CatalogueBody;
+  compatibility(type: ListedType): CatalogueBody;
 }
 
 export function publishCatalogue(config: Config): PublishedCatalogue {
@@ -53,12 +53,12 @@ function isOf(model: Model, type: ListedType): boolean {
   return type === 'all' || model.type === type;
 }
 
-function prepareEach(dataOf: (type: ListedType) => unknown): Record<ListedType, Prepared> {
+function prepareEach(dataOf: (type: ListedType) => unknown): Record<ListedType, CatalogueBody> {
   const prepared = LISTED_TYPES.map((type) => [type, prepare({ object: 'list', type, data: dataOf(type) })]);
-  return Object.fromEntries(prepared) as Record<ListedType, Prepared>;
+  return Object.fromEntries(prepared) as Record<ListedType, CatalogueBody>;
 }
 
-function prepare(body: unknown): Prepared {
+function prepare(body: unknown): CatalogueBody {
   const bytes = Buffer.from(JSON.stringify(body));
   return { bytes, etag: etagOf(bytes) };
 }

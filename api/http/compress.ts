@@ -3,7 +3,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip, gzipSync } from 'node:zlib';
 
-export interface Packed {
+export interface CompressedBody {
   encoding: 'gzip' | 'br';
   bytes: Buffer;
 }
@@ -18,7 +18,7 @@ const gzipLater = promisify<Buffer | string, { level: number }, Buffer>(gzip);
 const brotliLater = promisify<Buffer | string, { params: Record<number, number> }, Buffer>(brotliCompress);
 
 /** Undefined: sent uncompressed. */
-export async function compress(text: string, accepted: string | undefined): Promise<Packed | undefined> {
+export async function compress(text: string, accepted: string | undefined): Promise<CompressedBody | undefined> {
   const encoding = chosen(accepted);
   if (encoding === undefined) return undefined;
   if (encoding === 'br') {
@@ -49,7 +49,7 @@ export function compressStream(
 }
 
 /** RFC 9110, 12.5.3. Of two with equal weight gzip is chosen: it costs less. */
-function chosen(accepted: string | undefined): Packed['encoding'] | undefined {
+function chosen(accepted: string | undefined): CompressedBody['encoding'] | undefined {
   if (accepted === undefined || accepted.length > 256) return undefined;
   const weights = new Map<string, number>();
   for (const item of accepted.toLowerCase().split(',')) {

@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RouterMiddleware } from '@koa/router';
 import { FareboxError } from '../../domain/errors.ts';
-import type { WorkFolders } from '../../engines/child/workFolders.ts';
 import type { ReservedBytes } from '../../infra/byteBudget.ts';
 import { type Authentication, authenticate } from '../auth/authenticate.ts';
 import type { BodyReader } from '../body/bodyReader.ts';
@@ -11,7 +10,7 @@ import { type ReadBody, readBody } from '../body/readBody.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { openCall } from '../limits/callLimits.ts';
 import { isDryRun } from '../paid/dryRun.ts';
-import { type FreePass, requireFreeModel, requireFunds } from '../paid/requireFunds.ts';
+import { type FundsExemption, requireFreeModel, requireFunds } from '../paid/requireFunds.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
 import type { InFlight } from '../server/inFlight.ts';
 import { serveWallet } from '../wallets/walletCall.ts';
@@ -19,12 +18,12 @@ import { type Answer, discardAnswer, releasing } from './answer.ts';
 import { errorStatus, toFareboxError } from './errors.ts';
 import {
   awaitClient,
+  HandlerRequest,
   ownerOf,
-  Request,
+  type RequestContext,
   type RoutedContext,
   requestLimitOf,
   shareOf,
-  type Visit,
 } from './handlerRequest.ts';
 import { limitAddress } from './limitRoute.ts';
 import { createQueryReader } from './queryReader.ts';
@@ -36,7 +35,6 @@ import { deadlineError } from './upstreamErrors.ts';
 export interface Frame {
   dependencies: Dependencies;
   authentication: Authentication;
-  folders: WorkFolders;
   inFlight: InFlight;
   bodyReader: BodyReader;
   respond: Respond;
@@ -45,8 +43,8 @@ export interface Frame {
 export function serveRoute(frame: Frame, route: Route): RouterMiddleware<RequestState> {
   const { proxies } = frame.dependencies.limits;
   const readQuery = createQueryReader(route);
-  return async function serveRoute(context) {
-    const ctx = context as unknown as RoutedContext;
+  return async function serveRoute(koaContext) {
+    const ctx = koaContext as unknown as RoutedContext;
     ctx.state.route = route.path;
     const closed = route.closed?.(frame.dependencies);
     if (closed) return await frame.respond(ctx, closed);
@@ -61,7 +59,7 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits.calls, caller);
     const { stopping, ending, cutting } = frame.inFlight;
-    const visit: Visit = {
+    const context: RequestContext = {
       route,
       readQuery,
       ctx,
@@ -75,21 +73,21 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
       freePass: undefined,
       leave: undefined,
     };
-    const work = () => answer(frame, visit);
+    const work = () => answer(frame, context);
     const served =
       call && caller?.wallet
         ? () => serveWallet(frame.dependencies, { accountId: caller.accountId, ctx, call, address }, work)
         : work;
     try {
-      await frame.respond(ctx, await counted(visit, served));
+      await frame.respond(ctx, await counted(context, served));
     } finally {
-      visit.leave?.();
+      context.leave?.();
     }
   };
 }
 
 /** Reports to the limits how a call ended, before its answer begins: the next call may be waiting for that. */
-async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>): Promise<Answer> {
+async function counted({ route, ctx, call }: RequestContext, work: () => Promise<Answer>): Promise<Answer> {
   let tells = route.limitHeaders !== 'refusals';
   try {
     const given = await work();
@@ -110,36 +108,37 @@ async function counted({ route, ctx, call }: Visit, work: () => Promise<Answer>)
 }
 
 /** Reads the body and calls the handler. An uploaded file is deleted when the handler ends, also when that is late. */
-async function answer(frame: Frame, visit: Visit): Promise<Answer> {
-  const { route, readQuery, ctx, call } = visit;
+async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
+  const { route, readQuery, ctx, call } = context;
   if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
     // Failures of a known key count: repeating them is no way to keep the server busy.
-    await admit(visit, undefined);
+    await admit(context, undefined);
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
   // Wallets are counted over all processes (walletCall.ts).
-  if (call && !ctx.state.caller?.wallet) visit.leave = call.enter();
-  const checked = checkFunds(frame, visit);
-  if (checked) visit.freePass = await checked;
+  if (call && !ctx.state.caller?.wallet) context.leave = call.enter();
+  const checked = checkFunds(frame, context);
+  if (checked) context.freePass = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
-    if (!route.countsItself) await admit(visit, undefined);
+    if (!route.countsItself) await admit(context, undefined);
     const query = readQuery(ctx);
-    return await withinDeadline(frame, { route, request: new Request(visit, query, NO_BODY) });
+    return await withinDeadline(frame, { route, request: new HandlerRequest(context, query, NO_BODY) });
   }
   let model: string | undefined;
+  const { folders } = frame.dependencies.providers;
   let folder: string | undefined;
   const createFolder = async () => {
-    folder ??= await frame.folders.create();
+    folder ??= await folders.create();
     return folder;
   };
   const removeFolder = async () => {
-    if (folder !== undefined) await frame.folders.remove(folder);
+    if (folder !== undefined) await folders.remove(folder);
   };
-  const body = await admitBody(frame, visit, route.body);
-  const reservedBytes = openReservedBytes(frame, visit);
+  const body = await admitBody(frame, context, route.body);
+  const reservedBytes = openReservedBytes(frame, context);
   askForBody(ctx);
   let read: ReadBody | undefined;
-  let request: Request;
+  let request: HandlerRequest;
   try {
     const noteModel = (named: string) => {
       model = named;
@@ -152,20 +151,20 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
         noteModel,
         reservedBytes,
         config: frame.dependencies.core.config,
-        noteSpooled: (bytes) => shareOf(visit).take(bytes),
+        noteSpooled: (bytes) => shareOf(context).take(bytes),
       }),
     );
-    if (!route.countsItself) await admit(visit, model, read);
-    if (visit.freePass && model !== undefined) {
-      requireFreeModel(visit.freePass, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
+    if (!route.countsItself) await admit(context, model, read);
+    if (context.freePass && model !== undefined) {
+      requireFreeModel(context.freePass, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
     }
-    request = new Request(visit, readQuery(ctx), read);
+    request = new HandlerRequest(context, readQuery(ctx), read);
   } catch (error) {
     reservedBytes.release();
     await removeFolder();
-    visit.share?.release();
+    context.share?.release();
     // A request that was refused before it was counted is counted now, and refused for that when there were too many.
-    if (!read) await admit(visit, model);
+    if (!read) await admit(context, model);
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: removeFolder, reservedBytes });
@@ -174,7 +173,7 @@ async function answer(frame: Frame, visit: Visit): Promise<Answer> {
 /** Checks that come before the body is read. A quote without a credential accepts no media. */
 async function admitBody(
   { dependencies }: Frame,
-  { route, ctx, address }: Visit,
+  { route, ctx, address }: RequestContext,
   body: BodySpec<unknown>,
 ): Promise<BodySpec<unknown>> {
   await route.beforeBody?.(dependencies, { params: ctx.params, address: address() });
@@ -185,23 +184,23 @@ async function admitBody(
 }
 
 /** Opens the caller's share of the memory for bodies. */
-function openReservedBytes({ dependencies }: Frame, visit: Visit): ReservedBytes {
-  return dependencies.limits.bodyBudget.open(ownerOf(visit));
+function openReservedBytes({ dependencies }: Frame, context: RequestContext): ReservedBytes {
+  return dependencies.limits.bodyBudget.open(ownerOf(context));
 }
 
 /** Undefined at once for a caller that is known to have funds. Refusals for missing funds count as well. */
-function checkFunds({ dependencies }: Frame, visit: Visit): Promise<FreePass | undefined> | undefined {
-  const { route, ctx } = visit;
+function checkFunds({ dependencies }: Frame, context: RequestContext): Promise<FundsExemption | undefined> | undefined {
+  const { route, ctx } = context;
   const { caller } = ctx.state;
   if (route.access !== 'buyer' || !caller) return undefined;
   const { headers } = ctx.req;
   return requireFunds(dependencies, { route, caller, headers })?.catch(async (error) => {
-    await admit(visit, undefined);
+    await admit(context, undefined);
     throw error;
   });
 }
 
-async function admit({ route, call }: Visit, model: string | undefined, read?: ReadBody): Promise<void> {
+async function admit({ route, call }: RequestContext, model: string | undefined, read?: ReadBody): Promise<void> {
   const estimate = read && route.estimateTokens?.(read.body);
   const estimatedTokens = estimate instanceof Promise ? await estimate : estimate;
   // Members before the spread: V8 builds a literal that begins with a spread by its slow path (bench `pairs`).
@@ -228,7 +227,7 @@ function askForBody(ctx: ApiContext): void {
 
 interface HandlerCall {
   route: Route;
-  request: Request;
+  request: HandlerRequest;
   /** Runs when the handler ends, also when that is too late for the client. */
   cleanUp?: () => Promise<void>;
   /** Memory of the body, until the answer has ended: a stream keeps it as well. */
@@ -244,7 +243,7 @@ async function withinDeadline(frame: Frame, call: HandlerCall): Promise<Answer> 
       isLate = true;
       // No client waits for the work any more, but it may hold a file or money: the process ends after it.
       frame.inFlight.track(work.then(discardAnswer));
-      void loss(frame, call, deadlineMs).then(reject);
+      void undoLateAnswer(frame, call, deadlineMs).then(reject);
     }, deadlineMs);
     const end = (how: () => void) => {
       clearTimeout(timer);
@@ -264,7 +263,11 @@ const MAX_UNDO_MS = 10_000;
  * Error for a client whose answer is lost. It is sent after the bill was undone, so that it stays true if the process
  * dies. If that takes too long, the connection is closed without an answer.
  */
-async function loss({ inFlight }: Frame, { request }: HandlerCall, deadlineMs: number): Promise<FareboxError> {
+async function undoLateAnswer(
+  { inFlight }: Frame,
+  { request }: HandlerCall,
+  deadlineMs: number,
+): Promise<FareboxError> {
   const error = deadlineError(`no answer after ${deadlineMs} ms`);
   request.abort(error);
   const undoing = request.undo();

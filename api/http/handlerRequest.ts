@@ -9,14 +9,14 @@ import type { Logger } from '../../infra/log.ts';
 import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
 import type { ReadBody } from '../body/readBody.ts';
 import type { CallLimits } from '../limits/callLimits.ts';
-import { type FreePass, requireFreeModel } from '../paid/requireFunds.ts';
+import { type FundsExemption, requireFreeModel } from '../paid/requireFunds.ts';
 import type { QueryReader } from './queryReader.ts';
 import type { ApiContext } from './requestState.ts';
 import type { Route, RouteRequest, UploadedFile } from './route.ts';
 
 export type RoutedContext = ApiContext & { params: Record<string, string> };
 
-export interface Visit {
+export interface RequestContext {
   route: Route;
   readQuery: QueryReader;
   ctx: RoutedContext;
@@ -28,7 +28,7 @@ export interface Visit {
   ending: AbortSignal;
   cutting: AbortSignal;
   /** Set for a caller without funds whose request is free. */
-  freePass: FreePass | undefined;
+  freePass: FundsExemption | undefined;
   shares: AccountShares;
   /** Opened on first use. */
   share: RequestShare | undefined;
@@ -37,13 +37,13 @@ export interface Visit {
 }
 
 /** Owner of the budgets that a call counts against: the account, else the address. */
-export function ownerOf({ ctx, address }: Pick<Visit, 'ctx' | 'address'>): string {
+export function ownerOf({ ctx, address }: Pick<RequestContext, 'ctx' | 'address'>): string {
   return ctx.state.caller?.accountId ?? callerNetwork(address());
 }
 
-export function shareOf(visit: Visit): RequestShare {
-  visit.share ??= visit.shares.open(ownerOf(visit));
-  return visit.share;
+export function shareOf(context: RequestContext): RequestShare {
+  context.share ??= context.shares.open(ownerOf(context));
+  return context.share;
 }
 
 /** Time that the client takes to send its body does not count as ours. */
@@ -61,13 +61,13 @@ export function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 
 }
 
 /** Request for handlers. Costly members are created on demand (bench `front`). */
-export class Request implements RouteRequest<unknown, unknown, 'key'> {
+export class HandlerRequest implements RouteRequest<unknown, unknown, 'key'> {
   readonly body: unknown;
   readonly files: readonly UploadedFile[];
   readonly query: unknown;
   readonly stopping: AbortSignal;
   readonly ending: AbortSignal;
-  readonly #visit: Visit;
+  readonly #context: RequestContext;
   readonly #ctx: RoutedContext;
   readonly #call: CallLimits | undefined;
   readonly #path: string;
@@ -79,9 +79,9 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   #waiting: Set<() => void> | undefined = undefined;
   #undos: (() => Promise<void>)[] | undefined = undefined;
 
-  constructor(visit: Visit, query: unknown, read: ReadBody) {
-    const { route, ctx, call, address, stopping, ending } = visit;
-    this.#visit = visit;
+  constructor(context: RequestContext, query: unknown, read: ReadBody) {
+    const { route, ctx, call, address, stopping, ending } = context;
+    this.#context = context;
     this.#ctx = ctx;
     this.#call = call;
     this.#path = route.path;
@@ -177,7 +177,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   /** A connection that the process closed does not count as a client that left. */
   #noteDeparture(): void {
-    this.#hasLeft ||= !this.#visit.cutting.aborted;
+    this.#hasLeft ||= !this.#context.cutting.aborted;
   }
 
   #leave(): void {
@@ -196,24 +196,24 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
   }
 
   get share(): RequestShare {
-    return shareOf(this.#visit);
+    return shareOf(this.#context);
   }
 
   releaseShare(): void {
-    this.#visit.share?.release();
+    this.#context.share?.release();
   }
 
   get lacksFunds(): boolean {
-    const { freePass } = this.#visit;
+    const { freePass } = this.#context;
     return freePass !== undefined && freePass.by !== 'free model';
   }
 
   requireFunds(): void {
-    if (this.lacksFunds) throw this.#visit.freePass?.lack;
+    if (this.lacksFunds) throw this.#context.freePass?.lack;
   }
 
   requireFundsFor(model: Model): void {
-    const { freePass } = this.#visit;
+    const { freePass } = this.#context;
     if (freePass) requireFreeModel(freePass, model);
   }
 
@@ -223,7 +223,7 @@ export class Request implements RouteRequest<unknown, unknown, 'key'> {
 
   async admitWith(own: LimitedCall): Promise<Admission> {
     if (!this.#call) throw new Error('a call of nobody has no windows');
-    const requestLimit = requestLimitOf(this.#visit.route);
+    const requestLimit = requestLimitOf(this.#context.route);
     return await this.#call.admitWith({ path: this.#path, model: undefined, requestLimit }, own);
   }
 

@@ -4,7 +4,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import type { MonitorAccess } from '../../infra/http/monitorAccess.ts';
 import type { RequestState } from './requestState.ts';
 
-export interface Part {
+export interface HealthCheck {
   name: string;
   /** Resolves when the part answers; its wait ends at `PART_TIMEOUT_MS`. */
   check(timeoutMs: number): Promise<unknown>;
@@ -20,12 +20,12 @@ const PART_TIMEOUT_MS = 2_000;
 const REUSE_MS = 500;
 
 /** `onMissing` is called once per outage, not once per request. */
-export function createReadiness(parts: readonly Part[], onMissing: (name: string, error: unknown) => void) {
+export function createReadiness(parts: readonly HealthCheck[], onMissing: (name: string, error: unknown) => void) {
   const missing = new Set<string>();
   let known: Promise<Readiness> | undefined;
   let askedAt = 0;
 
-  async function look(part: Part): Promise<'ok' | 'missing'> {
+  async function look(part: HealthCheck): Promise<'ok' | 'missing'> {
     const error = await failureOf(part);
     if (error === undefined) missing.delete(part.name);
     else if (!missing.has(part.name)) {
@@ -51,7 +51,7 @@ export function createReadiness(parts: readonly Part[], onMissing: (name: string
   };
 }
 
-async function failureOf(part: Part): Promise<unknown> {
+async function failureOf(part: HealthCheck): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer in ${PART_TIMEOUT_MS} ms`)), PART_TIMEOUT_MS);

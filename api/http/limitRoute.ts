@@ -13,10 +13,10 @@ export interface RouteLimit {
 }
 
 /** Takes back the count of the call. */
-export type Uncount = () => Promise<void>;
+export type UndoCount = () => Promise<void>;
 
 /** Throws FareboxError `rate_limited`. The log of refusals, which is about models, has none of these. */
-export async function limitRoute(limits: LimitSettings, limit: RouteLimit): Promise<Uncount> {
+export async function limitRoute(limits: LimitSettings, limit: RouteLimit): Promise<UndoCount> {
   const { accountId, path, perMinute, words } = limit;
   const counter = { type: 'RPM', subject: path, limit: perMinute, cost: 1, windowMs: MINUTE_MS } as const;
   const { refusedBy, states, at } = await limits.limiter.admit({ accountId, counters: [counter] });
@@ -34,7 +34,7 @@ export async function limitAddress(
   limits: LimitSettings,
   address: string,
   { path, perMinute, what = '' }: { path: string; perMinute: number; what?: string },
-): Promise<Uncount> {
+): Promise<UndoCount> {
   const accountId = `address:${callerNetwork(address)}`;
   return await limitRoute(limits, { accountId, path, perMinute, words: `${what} from one address` });
 }

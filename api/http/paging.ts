@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { invalid } from './invalid.ts';
-import { asInteger } from './shownAs.ts';
+import { asInteger } from './parameterSchema.ts';
 
 /** `limit` of a query: 1 to 100, 20 when left out. */
 export const pageLimit = z

@@ -24,7 +24,7 @@ export async function sendStream(ctx: ApiContext, answer: StreamAnswer, idleMs =
     return;
   }
   res.once('close', stopReading);
-  const sending: Sending = { answer, res, idleMs, waitedMs: 0, sourceFailed: false };
+  const sending: StreamTransfer = { answer, res, idleMs, waitedMs: 0, sourceFailed: false };
   try {
     const chunks = answer.stream[Symbol.asyncIterator]() as Chunks;
     const first = await firstOf(chunks);
@@ -61,7 +61,7 @@ async function firstOf(chunks: Chunks): Promise<Chunk> {
   }
 }
 
-interface Sending {
+interface StreamTransfer {
   answer: StreamAnswer;
   res: ServerResponse;
   idleMs: number;
@@ -71,12 +71,12 @@ interface Sending {
 }
 
 /** A source that waited this long for the client may have been closed for that. */
-function breakerOf({ sourceFailed, waitedMs, idleMs }: Sending): StreamBreaker {
+function breakerOf({ sourceFailed, waitedMs, idleMs }: StreamTransfer): StreamBreaker {
   return sourceFailed && waitedMs < idleMs ? 'source' : 'client';
 }
 
 /** The next chunk is read when the client has taken the one before: the idle time limits that wait. */
-async function* chunksOf(first: Chunk, chunks: Chunks, sending: Sending): AsyncGenerator<Buffer | string, void> {
+async function* chunksOf(first: Chunk, chunks: Chunks, sending: StreamTransfer): AsyncGenerator<Buffer | string, void> {
   const { answer, res, idleMs } = sending;
   for (let chunk = first; !chunk.done; chunk = await nextOf(chunks, sending)) {
     const idle = setTimeout(() => res.destroy(new Error(`the client took nothing for ${idleMs} ms`)), idleMs);
@@ -91,7 +91,7 @@ async function* chunksOf(first: Chunk, chunks: Chunks, sending: Sending): AsyncG
   await answer.onWhole?.();
 }
 
-async function nextOf(chunks: Chunks, sending: Sending): Promise<Chunk> {
+async function nextOf(chunks: Chunks, sending: StreamTransfer): Promise<Chunk> {
   try {
     return await chunks.next();
   } catch (error) {

@@ -22,7 +22,7 @@ import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { dryRun } from '../paid/dryRun.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
-import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
+import { promptHeader, requireEnhancer, rewritePrompt } from './enhance.ts';
 import {
   fileAnswer,
   finishImages,
@@ -80,7 +80,7 @@ export async function editImages(
       purchase,
       settles: 'at its first byte',
       work: async (noteMade) => {
-        const prompt = enhancer && (await rewritten(enhancer, rewritingOf(named.model, edit), request));
+        const prompt = enhancer && (await rewritePrompt(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
         const making = { maker, edit: final, sent: order.images, workspace, noteMade };
         const made = await make(dependencies, request, making);
@@ -140,13 +140,13 @@ function toEdit({ caller }: ImageRequest<unknown>, { named, order, images, tier,
   };
 }
 
-interface Billed {
+interface PricedEdit {
   order: EditOrder;
   tier: ImageTier;
   requestId: string;
 }
 
-function purchaseOfEdit(model: InpaintModel, { order, tier, requestId }: Billed) {
+function purchaseOfEdit(model: InpaintModel, { order, tier, requestId }: PricedEdit) {
   const { images, enhances } = order;
   const edit = priceOfEdit(model.spec, { ...tier, imageCount: images.length });
   if (!edit) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
@@ -164,7 +164,7 @@ function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageE
   return { ...{ prompt, images, endUser, limit }, task: 'edit' as const };
 }
 
-interface Making {
+interface EditTask {
   maker: ReturnType<typeof imageProviderOf<'editImage'>>;
   edit: ImageEdit;
   sent: readonly SentImage[];
@@ -175,7 +175,7 @@ interface Making {
 async function make(
   dependencies: Dependencies,
   { signal, waitFor }: ImageRequest<unknown>,
-  { maker, edit, sent, workspace, noteMade }: Making,
+  { maker, edit, sent, workspace, noteMade }: EditTask,
 ) {
   const images = await waitFor(prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }));
   const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: workspace.folder, signal }));

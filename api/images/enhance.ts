@@ -44,7 +44,7 @@ export function requireEnhancer(dependencies: Dependencies, { caller }: ImageReq
   return { model, complete };
 }
 
-export interface Rewriting {
+export interface PromptRewrite {
   prompt: string;
   task: keyof typeof INSTRUCTIONS;
   images: readonly ImageFile[];
@@ -54,9 +54,9 @@ export interface Rewriting {
 }
 
 /** Throws the error for the client when the model does not answer in time, or returns nothing. */
-export async function rewritten(
+export async function rewritePrompt(
   { model, complete }: Enhancer,
-  { prompt, task, images, endUser, limit }: Rewriting,
+  { prompt, task, images, endUser, limit }: PromptRewrite,
   { signal, waitFor }: Pick<ImageRequest<unknown>, 'signal' | 'waitFor'>,
 ): Promise<string> {
   const sizes = images.map(({ width, height }, index) => `image ${index + 1}: ${width}×${height} pixels`);

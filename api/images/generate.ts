@@ -16,7 +16,7 @@ import { invalid, invalidOffer } from '../http/invalid.ts';
 import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { dryRun } from '../paid/dryRun.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
-import { promptHeader, requireEnhancer, rewritten } from './enhance.ts';
+import { promptHeader, requireEnhancer, rewritePrompt } from './enhance.ts';
 import {
   finishImages,
   headersOf,
@@ -58,7 +58,7 @@ export interface GenerationOrder {
 }
 
 /** Result, from which the route makes its answer. */
-export interface Generated {
+export interface GeneratedImages {
   made: readonly MadeImage[];
   headers: Record<string, string>;
   /** Milliseconds. */
@@ -86,7 +86,7 @@ export function requireImageModel(
 export async function generateImages(
   dependencies: Dependencies,
   request: ImageRequest<unknown>,
-  { named, order, present }: Generating,
+  { named, order, present }: GenerationTask,
 ): Promise<Answer> {
   const { model } = named;
   const startedAt = performance.now();
@@ -107,7 +107,7 @@ export async function generateImages(
         const asked = toOrder(request, { model, order, tier, isSafe });
         const limit = model.spec.constraints?.promptCharacterLimit ?? order.prompt.length + MAX_GROWTH;
         const rewriting = { prompt: order.prompt, task: 'image' as const, images: sources, limit };
-        const prompt = enhancer && (await rewritten(enhancer, { ...rewriting, endUser: asked.endUser }, request));
+        const prompt = enhancer && (await rewritePrompt(enhancer, { ...rewriting, endUser: asked.endUser }, request));
         const images = await request.waitFor(prepareSources(dependencies, maker, { ...workspace, sources, sent }));
         const final = {
           ...asked,
@@ -134,10 +134,10 @@ export async function generateImages(
   });
 }
 
-interface Generating {
+interface GenerationTask {
   named: NamedModel<ImageModel>;
   order: GenerationOrder;
-  present(generated: Generated): Promise<Answer>;
+  present(generated: GeneratedImages): Promise<Answer>;
 }
 
 /** Limit of a rewritten prompt for a model without a limit. */

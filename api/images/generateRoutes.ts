@@ -5,7 +5,13 @@ import { invalid } from '../http/invalid.ts';
 import { defineRoute } from '../http/route.ts';
 import { ONE_IMAGE_JSON_BYTES, SPOOLS } from './editRoutes.ts';
 import { filesInJson } from './filesInJson.ts';
-import { type Generated, type GenerationOrder, generateImages, isGenerator, requireImageModel } from './generate.ts';
+import {
+  type GeneratedImages,
+  type GenerationOrder,
+  generateImages,
+  isGenerator,
+  requireImageModel,
+} from './generate.ts';
 import { DEADLINE_MS, fileAnswer } from './imagePipeline.ts';
 import { asOpenAi, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
@@ -73,14 +79,14 @@ function orderOf(body: GenerateBody): GenerationOrder {
   };
 }
 
-async function asFile({ made, headers }: Generated): Promise<Answer> {
+async function asFile({ made, headers }: GeneratedImages): Promise<Answer> {
   const [image] = made;
   if (!image) throw new Error('no image');
   return await fileAnswer(image, headers);
 }
 
 async function asJson(
-  { made, headers, timing }: Generated,
+  { made, headers, timing }: GeneratedImages,
   { id, asked }: { id: string; asked: object },
 ): Promise<Answer> {
   const rest = {

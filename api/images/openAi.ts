@@ -3,7 +3,7 @@ import { FareboxError } from '../../domain/errors.ts';
 import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
 import type { Answer } from '../http/answer.ts';
 import { filesInJson } from './filesInJson.ts';
-import type { Generated } from './generate.ts';
+import type { GeneratedImages } from './generate.ts';
 
 /** OpenAI clients send names of OpenAI's models: the default model answers for unknown ones. */
 export function withDefaultModel<T>(usual: string, find: (name: string) => T): (name: string | null | undefined) => T {
@@ -18,7 +18,7 @@ export function withDefaultModel<T>(usual: string, find: (name: string) => T): (
 }
 
 export async function asOpenAi(
-  { made, headers }: Pick<Generated, 'made' | 'headers'>,
+  { made, headers }: Pick<GeneratedImages, 'made' | 'headers'>,
   form: 'b64_json' | 'url' | null | undefined,
 ): Promise<Answer> {
   const type = made[0]?.contentType ?? IMAGE_CONTENT_TYPES.png;

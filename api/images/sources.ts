@@ -20,7 +20,7 @@ export interface SentImage {
   source: string | SpooledText | UploadedFile;
 }
 
-export interface Taking {
+export interface ImageReadOptions {
   folder: string;
   /** Pixels, both bounds inclusive. */
   bounds: { least: number; most: number };
@@ -42,7 +42,7 @@ const NO_PICTURE = 'Must be a base64 string, a data URL or an http(s) URL of an 
 export async function takeImages(
   tools: SourceDependencies,
   sent: readonly SentImage[],
-  { folder, bounds, signal, share }: Taking,
+  { folder, bounds, signal, share }: ImageReadOptions,
 ): Promise<ImageFile[]> {
   const giveUp = new AbortController();
   const either = AbortSignal.any([signal, giveUp.signal]);
@@ -67,13 +67,13 @@ export async function takeImages(
   return taken.map((outcome) => (outcome as PromiseFulfilledResult<ImageFile>).value);
 }
 
-interface Place {
+interface FileTarget {
   path: string;
   signal: AbortSignal;
   share: RequestShare;
 }
 
-async function toFile(tools: SourceDependencies, { field, source }: SentImage, place: Place): Promise<string> {
+async function toFile(tools: SourceDependencies, { field, source }: SentImage, place: FileTarget): Promise<string> {
   if (source instanceof SpooledText) {
     if (!source.file) throw invalid(field, NO_PICTURE);
     return await fromUpload(source.file, place);
@@ -89,7 +89,7 @@ async function toFile(tools: SourceDependencies, { field, source }: SentImage, p
   return place.path;
 }
 
-async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: Place): Promise<string> {
+async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: FileTarget): Promise<string> {
   if (sizeBytes >= SOURCE_BYTES) throw fileTooLarge(SOURCE_BYTES);
   if ('path' in content) return content.path;
   await writeFile(path, content.bytes, { mode: 0o600 });
@@ -99,7 +99,7 @@ async function fromUpload({ content, sizeBytes }: UploadedFile, { path }: Place)
 async function fromAddress(
   { providers: { downloads } }: SourceDependencies,
   { field, url }: { field: string; url: string },
-  { path, signal, share }: Place,
+  { path, signal, share }: FileTarget,
 ): Promise<string> {
   try {
     const limits = {

@@ -95,7 +95,7 @@ async function enlarge(
   });
 }
 
-interface Enlarging {
+interface UpscaleTask {
   maker: ReturnType<typeof imageProviderOf<'enlarge'>>;
   model: UpscaleModel;
   scale: number;
@@ -108,7 +108,7 @@ interface Enlarging {
 async function enlarged(
   dependencies: Dependencies,
   { body, caller, waitFor }: ImageRequest<UpscaleBody>,
-  { maker, model, scale, source, sent, workspace, noteMade }: Enlarging,
+  { maker, model, scale, source, sent, workspace, noteMade }: UpscaleTask,
 ) {
   const [image = source] = await waitFor(
     prepareSources(dependencies, maker, { ...workspace, sources: [source], sent: [sent] }),

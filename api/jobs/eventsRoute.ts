@@ -5,7 +5,7 @@ import { events, preparedAnswer } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { findOwnJob } from '../queue/findOwnJob.ts';
 import { readCursor, refuseEventId } from './eventCursor.ts';
-import { beginStory, continueStory, isOver } from './jobStory.ts';
+import { appendChanges, createEventState, isEnded } from './jobEventState.ts';
 import { JOB_DESCRIPTIONS } from './openapi.ts';
 import { streamJobEvents } from './streamJobEvents.ts';
 
@@ -20,15 +20,15 @@ export const jobEventsRoute = defineRoute({
     const cursor = readCursor(headers['last-event-id']);
     const read = (after: number) => readChanges(sql, { queueId, after });
     const { accountId, keyId } = caller;
-    const mayHear = async () => keyId === null || (await isKeyActive(sql, keyId));
+    const isKeyValid = async () => keyId === null || (await isKeyActive(sql, keyId));
     const watch = jobWatch.watch({ queueId, accountId });
     try {
-      const story = beginStory(queueId);
-      const begun = continueStory(story, await read(0), cursor.seq);
-      if (cursor.seq > story.seq || (cursor.ended && !isOver(story))) refuseEventId();
+      const eventState = createEventState(queueId);
+      const firstEvents = appendChanges(eventState, await read(0), cursor.seq);
+      if (cursor.seq > eventState.seq || (cursor.ended && !isEnded(eventState))) refuseEventId();
       if (!cursor.ended) {
-        const telling = { watch, story, begun, read, mayHear, signal, stopping, log };
-        return events((take) => streamJobEvents(telling, take));
+        const stream = { watch, eventState, firstEvents, read, isKeyValid, signal, stopping, log };
+        return events((take) => streamJobEvents(stream, take));
       }
     } catch (error) {
       watch.close();

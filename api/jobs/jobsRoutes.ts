@@ -14,7 +14,7 @@ import type { SqlClient } from '../../infra/postgres/pool.ts';
 import { json } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { findOwnJob } from '../queue/findOwnJob.ts';
-import { cancelGeneration } from '../queue/queued.ts';
+import { cancelGeneration } from '../queue/generationClient.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { filtersOf, listQuery } from './listQuery.ts';
 import { JOB_DESCRIPTIONS } from './openapi.ts';

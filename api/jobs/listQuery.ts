@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { JOB_KINDS, JOB_STATES } from '../../domain/jobs.ts';
 import type { JobFilters } from '../../infra/postgres/jobList.ts';
 import { pageLimit } from '../http/paging.ts';
-import { asList, asTime } from '../http/shownAs.ts';
+import { asList, asTime } from '../http/parameterSchema.ts';
 
 const MAX_MODELS = 10;
 const MAX_MODEL_LENGTH = 200;

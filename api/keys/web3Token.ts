@@ -33,14 +33,14 @@ export interface Web3Token extends TokenTerms {
   expiresAtMs: number;
 }
 
-export interface TokenPlace {
+export interface TokenIssuer {
   publicUrl: string;
   /** CAIP-2 networks on which wallets sign in. */
   signInNetworks: readonly string[];
 }
 
 /** `key`: signing key of the service (infra/postgres/signingKey.ts). */
-export function issueToken(key: Buffer, place: TokenPlace, terms: TokenTerms & { nowMs: number }): string {
+export function issueToken(key: Buffer, place: TokenIssuer, terms: TokenTerms & { nowMs: number }): string {
   const id = randomBytes(ID_CHARACTERS / 2).toString('hex');
   const code = codeOf(key, writeToken(place, terms, id));
   return writeToken(place, terms, `${id}${code}`);
@@ -48,7 +48,7 @@ export function issueToken(key: Buffer, place: TokenPlace, terms: TokenTerms & {
 
 /** With an address the text is an EIP-4361 message, whose domain wallets show and compare with the page. */
 function writeToken(
-  { publicUrl, signInNetworks }: TokenPlace,
+  { publicUrl, signInNetworks }: TokenIssuer,
   { keyType, wallet, nowMs }: TokenTerms & { nowMs: number },
   nonce: string,
 ): string {

@@ -72,12 +72,12 @@ export interface AnswerTerms {
   work(noteMade: () => void): Promise<Answer>;
 }
 
-type Selling = LedgerClient & Pick<Dependencies, 'core'>;
+type SaleDependencies = LedgerClient & Pick<Dependencies, 'core'>;
 type AnswerBuyer = Buyer & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId' | 'headers' | 'signal' | 'hasLeft'>;
 
 /** Throws what the work throws, an UpstreamFailure as an error for clients. Nothing is charged then. */
 export async function purchaseAnswer(
-  dependencies: Selling,
+  dependencies: SaleDependencies,
   request: AnswerBuyer,
   { purchase: { price, snapshot, ttlMs }, settles, work }: AnswerTerms,
 ): Promise<Answer> {
@@ -164,7 +164,7 @@ function mayBeMade(error: unknown, signal: AbortSignal): boolean {
  * account's day. Beyond the budget, a client that left is charged, and a failure of this service is not.
  */
 async function endUndelivered(
-  dependencies: Selling,
+  dependencies: SaleDependencies,
   request: AnswerBuyer,
   { hold, price, snapshot, isMade }: { hold: LedgerHold; isMade: boolean } & Omit<Purchase, 'ttlMs'>,
 ): Promise<void> {

@@ -15,7 +15,7 @@ export interface UnfundedCall {
 }
 
 /** Reason why a caller without funds is served. */
-export interface FreePass {
+export interface FundsExemption {
   by: 'dry run' | 'replay' | 'free model';
   /** Error for the caller where the call would cost something, or cause work. */
   lack: FareboxError;
@@ -28,7 +28,7 @@ export interface FreePass {
 export function requireFunds(
   dependencies: Pick<Dependencies, 'core' | 'accounts'>,
   call: UnfundedCall,
-): Promise<FreePass | undefined> | undefined {
+): Promise<FundsExemption | undefined> | undefined {
   const { fundsGate } = dependencies.accounts;
   const { paid, hasFree } = fundsGate.smallestPrices(call.route);
   const checked = fundsGate.refusalOf(call.caller, paid);
@@ -44,7 +44,7 @@ async function freePassOf(
   { core: { sql }, accounts: { fundsGate } }: Pick<Dependencies, 'core' | 'accounts'>,
   { route, caller, headers }: UnfundedCall,
   hasFree: boolean,
-): Promise<FreePass['by'] | undefined> {
+): Promise<FundsExemption['by'] | undefined> {
   // Wallets are free to create: one that never paid has nothing to repeat, and no price to ask for.
   if (caller.keyId === null && (await fundsGate.standing(caller)).account === 'none') return undefined;
   if (isDryRun({ headers })) return route.pricesMedia ? undefined : 'dry run';
@@ -55,6 +55,6 @@ async function freePassOf(
 }
 
 /** Throws for a model with a price, which a caller without funds must not use. */
-export function requireFreeModel({ by, lack }: FreePass, model: Model | undefined): void {
+export function requireFreeModel({ by, lack }: FundsExemption, model: Model | undefined): void {
   if (by === 'free model' && model && !smallestPricesOf([model]).hasFree) throw lack;
 }

@@ -13,7 +13,7 @@ import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
 import { isQueueId } from '../queue/findOwnJob.ts';
-import { wakeGeneration } from '../queue/queued.ts';
+import { wakeGeneration } from '../queue/generationClient.ts';
 
 const BODY_BYTES = 1024 * 1024;
 /** A provider that waits longer for our answer takes us for dead; its keys may have to be fetched meanwhile. */

@@ -3,18 +3,18 @@ import { isRunning } from '../../domain/jobs.ts';
 import { findJob, type JobRow } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
-import { LOOK_EVERY_MS, type Watch } from './jobWatch.ts';
+import { type JobChangeWaiter, LOOK_EVERY_MS } from './jobWatch.ts';
 import { MAX_WAIT_SECONDS, preferredWait } from './preferredWait.ts';
 
 /** Time that the deadline of a route must leave for the wait. */
 export const MAX_WAIT_MS = MAX_WAIT_SECONDS * 1_000;
 
-export type Waiting = Pick<
+export type WaitingRequest = Pick<
   RouteRequest<unknown, unknown, 'key'>,
   'caller' | 'headers' | 'log' | 'signal' | 'stopping' | 'waitFor'
 >;
 
-export interface Awaited {
+export interface JobAfterWait {
   job: JobRow;
   /** Reports that the preference was applied. */
   headers: { 'Preference-Applied': string };
@@ -26,9 +26,9 @@ export interface Awaited {
  */
 export async function awaitOutcome(
   { core: { sql }, jobs: { jobWatch } }: Pick<Dependencies, 'core' | 'jobs'>,
-  waiting: Waiting,
+  waiting: WaitingRequest,
   queueId: string,
-): Promise<Awaited | undefined> {
+): Promise<JobAfterWait | undefined> {
   const seconds = preferredWait(waiting.headers.prefer);
   if (seconds === undefined) return undefined;
   const { accountId } = waiting.caller;
@@ -36,7 +36,7 @@ export async function awaitOutcome(
     const watch = jobWatch.watch({ queueId, accountId });
     const until = performance.now() + seconds * 1_000;
     const read = () => findJob(sql, { queueId, accountId });
-    const job = await waiting.waitFor(whenOver({ read, watch, until }, waiting));
+    const job = await waiting.waitFor(waitUntilEnded({ read, watch, until }, waiting));
     return job && { job, headers: { 'Preference-Applied': `wait=${seconds}` } };
   } catch (err) {
     waiting.log.info({ err, queueId }, 'an outcome was not waited for');
@@ -44,16 +44,16 @@ export async function awaitOutcome(
   }
 }
 
-interface Wait {
+interface OutcomeWait {
   read(): Promise<JobRow | undefined>;
-  watch: Watch;
+  watch: JobChangeWaiter;
   /** By `performance.now()`. */
   until: number;
 }
 
-async function whenOver(
-  { read, watch, until }: Wait,
-  { signal, stopping }: Pick<Waiting, 'signal' | 'stopping'>,
+async function waitUntilEnded(
+  { read, watch, until }: OutcomeWait,
+  { signal, stopping }: Pick<WaitingRequest, 'signal' | 'stopping'>,
 ): Promise<JobRow | undefined> {
   const ends = [signal, stopping];
   for (const end of ends) end.addEventListener('abort', watch.wake);
@@ -62,7 +62,7 @@ async function whenOver(
       const job = await read();
       const remainingMs = until - performance.now();
       if (!job || !isRunning(job.state) || remainingMs <= 0 || ends.some((end) => end.aborted)) return job;
-      await watch.rest(Math.min(LOOK_EVERY_MS, remainingMs));
+      await watch.waitForChange(Math.min(LOOK_EVERY_MS, remainingMs));
     }
   } finally {
     for (const end of ends) end.removeEventListener('abort', watch.wake);

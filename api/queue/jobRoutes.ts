@@ -10,10 +10,10 @@ import type { RouteDescription } from '../http/describe.ts';
 import { DEFAULT_DEADLINE_MS, defineRoute, type Route } from '../http/route.ts';
 import { isLinked, MODEL_OF_JOB, modelOfJob } from '../models.ts';
 import { awaitOutcome, MAX_WAIT_MS } from './awaitOutcome.ts';
-import { deliver, statusOf } from './deliver.ts';
+import { deliverJob, statusOf } from './deliverJob.ts';
 import { findJobOf } from './findOwnJob.ts';
+import { completeGeneration } from './generationClient.ts';
 import { completeBody, retrieveBody, SMALL_JSON_BYTES } from './jobBodies.ts';
-import { completeGeneration } from './queued.ts';
 
 interface JobRoute {
   kind: JobKind;
@@ -22,7 +22,7 @@ interface JobRoute {
 }
 
 /** Answers with progress as JSON, the media as bytes, or the stored failure. A client can wait for the end. */
-export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
+export function defineRetrieveRoute({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
     path,
@@ -51,14 +51,14 @@ export function retrieveRouteOf({ kind, path, describes }: JobRoute): Route {
       };
       const answer = linked
         ? await statusOf(dependencies, delivery, 'COMPLETED')
-        : await deliver(dependencies, delivery);
+        : await deliverJob(dependencies, delivery);
       return withHeaders(answer, { ...notice, ...awaited?.headers });
     },
   });
 }
 
 /** Deletes the media of a job. Idempotent; `success: false` means ask again. */
-export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
+export function defineCompleteRoute({ kind, path, describes }: JobRoute): Route {
   return defineRoute({
     method: 'POST',
     path,
@@ -76,7 +76,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
       const job = await findJobOf(sql, caller, { queueId: body.queue_id, modelId, kind });
       if (isFinal(job.state)) return json({ success: true }, { headers });
       try {
-        const success = await giveUpJob(dependencies, job);
+        const success = await discardJob(dependencies, job);
         await failpoint('complete-answer');
         return json({ success }, { headers });
       } catch (error) {
@@ -88,7 +88,7 @@ export function completeRouteOf({ kind, path, describes }: JobRoute): Route {
 }
 
 /** Ends an unfinished job that its client no longer wants. False: it is not deleted yet. */
-export async function giveUpJob(
+export async function discardJob(
   { core: { sql }, jobs: { temporal } }: Pick<Dependencies, 'core' | 'jobs'>,
   { queueId, state }: JobRow,
 ): Promise<boolean> {

@@ -17,9 +17,9 @@ const WATCHES_PER_PROCESS = 1_000;
  */
 const CROWDED_SHARE = 0.1;
 
-export interface Watch {
+export interface JobChangeWaiter {
   /** Resolves when the job may have changed since the last rest, when `wake` is called, or after `ms`. */
-  rest(ms: number): Promise<void>;
+  waitForChange(ms: number): Promise<void>;
   wake(): void;
   /** Called once, on every way out. */
   close(): void;
@@ -30,12 +30,12 @@ export interface JobWatch {
   /**
    * Open it before the job is first read. Throws FareboxError `rate_limited` or `unavailable` when there are too many.
    */
-  watch(job: { queueId: string; accountId: string }): Watch;
+  watch(job: { queueId: string; accountId: string }): JobChangeWaiter;
   readonly open: number;
 }
 
 export function createJobWatch(): JobWatch {
-  const byJob = new Map<string, Set<Watch>>();
+  const byJob = new Map<string, Set<JobChangeWaiter>>();
   const byAccount = new Map<string, number>();
   let open = 0;
 
@@ -86,15 +86,15 @@ function maxWatchesBeside(others: number): number {
   return Math.max(1, Math.floor(free * CROWDED_SHARE));
 }
 
-function wakeAll(watches: ReadonlySet<Watch> | undefined): void {
+function wakeAll(watches: ReadonlySet<JobChangeWaiter> | undefined): void {
   for (const watch of watches ?? []) watch.wake();
 }
 
-function createWatch(onClose: () => void): Watch {
+function createWatch(onClose: () => void): JobChangeWaiter {
   let woken = false;
   let resume: (() => void) | undefined;
   return {
-    async rest(ms) {
+    async waitForChange(ms) {
       if (!woken) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms);

@@ -18,10 +18,10 @@ import type { AcceptResult, GenerationInput, GenerationTiming } from '../../work
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, withHeaders } from '../http/answer.ts';
 import type { ReplayName, RouteRequest } from '../http/route.ts';
-import { awaitOutcome, MAX_WAIT_MS, type Waiting } from './awaitOutcome.ts';
+import { awaitOutcome, MAX_WAIT_MS, type WaitingRequest } from './awaitOutcome.ts';
 import { cancelAfterMs } from './cancelAfter.ts';
+import { ACCEPT_LIMIT_MS, submitGeneration } from './generationClient.ts';
 import { type Claim, claimKey, renewClaim } from './idempotency.ts';
-import { ACCEPT_LIMIT_MS, submitGeneration } from './queued.ts';
 
 /**
  * The answer may take a little longer than the workflow may take to charge, so that none comes after we gave up; then
@@ -33,7 +33,7 @@ export const QUEUE_DEADLINE_MS = ACCEPT_LIMIT_MS + 15_000 + MAX_WAIT_MS;
 const HEARTBEAT_MS = 5_000;
 
 /** The request of an order, as its parts need it. */
-export type Ordering = Waiting & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
+export type OrderRequest = WaitingRequest & Pick<RouteRequest<unknown, unknown, 'key'>, 'requestId'>;
 
 export interface JobOrder {
   /** Path of the route, for the `Idempotency-Key`. */
@@ -68,15 +68,15 @@ export interface QueuedJob {
  * Throws FareboxError with the exact refusal; nothing is charged then. With `Prefer: wait=N` the answer also has the
  * progress of the job.
  */
-export async function placeOrder(dependencies: Dependencies, ordering: Ordering, order: JobOrder): Promise<Answer> {
-  const cancelAfter = cancelAfterMs(ordering.headers);
+export async function placeOrder(dependencies: Dependencies, request: OrderRequest, order: JobOrder): Promise<Answer> {
+  const cancelAfter = cancelAfterMs(request.headers);
   // One time limit for both attempts: even with the wait of `Prefer`, an accepted order is answered before the deadline
   // of its route.
   const acceptBy = dependencies.core.clock.now() + ACCEPT_LIMIT_MS;
   const inputOf = (queueId: string) => limited(order.inputOf(queueId), { acceptBy, cancelAfter });
-  const job = await queue(dependencies, ordering, { ...order, inputOf });
+  const job = await queue(dependencies, request, { ...order, inputOf });
   const answer = await order.answer(job);
-  const awaited = await awaitOutcome(dependencies, ordering, job.queueId);
+  const awaited = await awaitOutcome(dependencies, request, job.queueId);
   if (!awaited) return answer;
   return withHeaders(answer, { ...awaited.headers, 'x-service-job-state': awaited.job.state });
 }
@@ -92,15 +92,15 @@ function limited(input: GenerationInput, { acceptBy, cancelAfter }: OrderLimits)
   return { ...accepted, timing: { ...input.timing, cancelAfterMs: cancelAfter } };
 }
 
-async function queue(dependencies: Dependencies, ordering: Ordering, order: JobOrder): Promise<QueuedJob> {
+async function queue(dependencies: Dependencies, request: OrderRequest, order: JobOrder): Promise<QueuedJob> {
   const claim = await claimKey(dependencies.core.sql, {
-    caller: ordering.caller,
-    header: ordering.headers['idempotency-key'],
+    caller: request.caller,
+    header: request.headers['idempotency-key'],
     route: order.route,
     body: order.body,
   });
-  const replay = claim.known ? await heardReplay(dependencies, ordering, order.inputOf(claim.queueId)) : undefined;
-  return replay ?? (await accept(dependencies, ordering, { order, claim }));
+  const replay = claim.known ? await heardReplay(dependencies, request, order.inputOf(claim.queueId)) : undefined;
+  return replay ?? (await accept(dependencies, request, { order, claim }));
 }
 
 /**
@@ -109,7 +109,7 @@ async function queue(dependencies: Dependencies, ordering: Ordering, order: JobO
  */
 async function heardReplay(
   dependencies: Dependencies,
-  { caller, log }: Ordering,
+  { caller, log }: OrderRequest,
   input: GenerationInput,
 ): Promise<QueuedJob | undefined> {
   const { queueId } = input;
@@ -153,7 +153,7 @@ interface Attempt {
   claim: Claim;
 }
 
-async function accept(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
+async function accept(dependencies: Dependencies, request: OrderRequest, attempt: Attempt): Promise<QueuedJob> {
   const { order, claim } = attempt;
   const { parts } = order;
   const input = order.inputOf(claim.queueId);
@@ -161,11 +161,11 @@ async function accept(dependencies: Dependencies, ordering: Ordering, attempt: A
   const put = () => parts.put(input.queueId);
   const stored = parts.together ? nextTurn().then(put) : put();
   if (!parts.together) await stored;
-  const answer = await submit(dependencies, ordering, { ...attempt, input, stored });
+  const answer = await submit(dependencies, request, { ...attempt, input, stored });
   await stored.catch(() => undefined);
   // A refusal may have been for an earlier request with this key: its reason may no longer hold.
   const old = answer === 'ended' || (!answer.accepted && claim.known && !claim.renewed);
-  if (old) return await again(dependencies, ordering, attempt);
+  if (old) return await again(dependencies, request, attempt);
   if (claim.key !== undefined || !answer.accepted) await removeLate(dependencies.core, parts, input);
   if (answer.accepted) {
     const { durationSeconds = null } = answer;
@@ -202,14 +202,14 @@ interface Submission extends Attempt {
 
 async function submit(
   dependencies: Dependencies,
-  ordering: Ordering,
+  request: OrderRequest,
   submission: Submission,
 ): Promise<AcceptResult | 'ended'> {
   try {
     const answer = submitGeneration(dependencies, submission.input);
     return await Promise.race([answer, submission.stored.then(() => answer)]);
   } catch (error) {
-    const accepted = await closeUnlessAccepted(dependencies, ordering, submission);
+    const accepted = await closeUnlessAccepted(dependencies, request, submission);
     if (accepted) return accepted;
     throw error;
   }
@@ -225,7 +225,7 @@ const DECISION_PAUSE_MS = 250;
  */
 async function closeUnlessAccepted(
   { core: { sql, clock } }: Dependencies,
-  { log }: Ordering,
+  { log }: OrderRequest,
   { input, order, stored }: Submission,
 ): Promise<AcceptResult | undefined> {
   const { queueId } = input;
@@ -283,23 +283,23 @@ async function removeLate(
  * The earlier attempt of the key was refused: this one gets a queue_id of its own, unless a concurrent request was
  * faster.
  */
-async function again(dependencies: Dependencies, ordering: Ordering, attempt: Attempt): Promise<QueuedJob> {
+async function again(dependencies: Dependencies, request: OrderRequest, attempt: Attempt): Promise<QueuedJob> {
   const { claim, order } = attempt;
   await order.parts.remove(claim.queueId);
-  const replay = await replayOf(dependencies, ordering.caller, claim.queueId);
+  const replay = await replayOf(dependencies, request.caller, claim.queueId);
   if (replay) return replay;
   if (claim.renewed) {
     const message = 'Requests with this Idempotency-Key are still being decided; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
   }
-  const renewed = await renewClaim(dependencies.core.sql, ordering.caller, claim);
-  return await accept(dependencies, ordering, { ...attempt, claim: renewed });
+  const renewed = await renewClaim(dependencies.core.sql, request.caller, claim);
+  return await accept(dependencies, request, { ...attempt, claim: renewed });
 }
 
 /** The job that an order of any kind becomes. */
 export function jobOf(
   { core: { config, clock } }: Pick<Dependencies, 'core'>,
-  { caller, requestId }: Ordering,
+  { caller, requestId }: OrderRequest,
   { model, queueId }: { model: Model; queueId: string },
 ) {
   return {

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { OrderParts } from './placeOrder.ts';
 
 /** Medium of the request; `index` is its number in the order. */
-export interface HandedIn {
+export interface RequestMedium {
   index: number;
   bytes: Buffer;
   sha256: string;
@@ -13,17 +13,17 @@ export interface HandedIn {
 
 const TOGETHER_BYTES = 1024 * 1024;
 
-export interface Sealed {
+export interface SealedOrderContent {
   sealed: string;
   /** Whether the order has media, which are measured before it is charged. */
   isMeasured: boolean;
   /** Media of the request. */
-  media: readonly HandedIn[];
+  media: readonly RequestMedium[];
 }
 
 export function sealedParts(
   { jobs: { storage } }: Pick<Dependencies, 'jobs'>,
-  { sealed, isMeasured, media }: Sealed,
+  { sealed, isMeasured, media }: SealedOrderContent,
 ): OrderParts {
   const sizeBytes = media.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return {

@@ -7,7 +7,7 @@ import { type AnswerKind, costOfCredits, creditsFor } from '../../domain/rpc/bil
 import { hasWrites, type RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import type { RpcOutcome, RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
-import { type AnswerRoom, NO_ROOM } from './answerRoom.ts';
+import { type AnswerBudget, BUDGET_EXCEEDED } from './answerBudget.ts';
 
 interface RpcBill {
   credits: number;
@@ -30,7 +30,7 @@ export type AnsweredCalls =
 
 /** As it is sent. */
 export function answerCalls(
-  { room, accountId }: { room: AnswerRoom; accountId: string },
+  { budget, accountId }: { budget: AnswerBudget; accountId: string },
   asked: RpcRequest,
   answered: readonly RpcOutcome[] | RpcStream,
 ): AnsweredCalls {
@@ -40,14 +40,14 @@ export function answerCalls(
   const failed = allFailed(answered);
   if (failed) return failed;
   const sizeBytes = sizeOfBody(asked, answered);
-  const leave = room.take(accountId, sizeBytes);
+  const leave = budget.take(accountId, sizeBytes);
   // An answer about a change of the chain is sent whatever memory it takes.
-  if (leave === NO_ROOM && !hasWrites(asked)) return NO_ROOM_FAILURE;
+  if (leave === BUDGET_EXCEEDED && !hasWrites(asked)) return BUDGET_EXCEEDED_FAILURE;
   return {
     kind: 'whole',
     body: bodyOf(asked, answered, sizeBytes),
     bill: billOf(asked.calls, answered),
-    leave: leave === NO_ROOM ? undefined : leave,
+    leave: leave === BUDGET_EXCEEDED ? undefined : leave,
   };
 }
 
@@ -116,7 +116,7 @@ const BATCH_END = jsonBytes('}]');
 const END = jsonBytes('}');
 
 /** Text before and after a result that comes in pieces. */
-export function partsAround({ calls }: RpcRequest): [before: string, after: string] {
+export function textAroundResult({ calls }: RpcRequest): [before: string, after: string] {
   return [`${FIRST.bytes}${calls.id(0)}${RESULT.bytes}`, '}'];
 }
 
@@ -165,7 +165,7 @@ function allFailed(outcomes: readonly RpcOutcome[]): FailedCalls | undefined {
 }
 
 /** Answer after the time limit of the nodes. */
-export function lateCalls(): FailedCalls {
+export function nodeTimeoutFailure(): FailedCalls {
   const error = new FareboxError({ code: 'provider_failed', message: FAILURE_WORDS.timeout });
   return { kind: 'failed', error, maybeSent: true };
 }
@@ -179,7 +179,7 @@ export function relayHeaders({ credits, cached }: RpcBill, credit: LedgerPrice):
   };
 }
 
-const NO_ROOM_FAILURE: FailedCalls = {
+const BUDGET_EXCEEDED_FAILURE: FailedCalls = {
   kind: 'failed',
   error: new FareboxError({
     ...{ code: 'provider_busy', retryAfterSeconds: 1 },

@@ -27,7 +27,7 @@ import { type Answer, preparedAnswer } from '../http/answer.ts';
 import { idempotencyMismatch } from '../queue/idempotency.ts';
 import { relayHeaders } from './answerCalls.ts';
 import { UPSTREAM_MS } from './askNodes.ts';
-import { type PaidCalls, payForCalls, type RpcMeans, type RpcOrder, type RpcVisit } from './payForCalls.ts';
+import { type PaidCalls, payForCalls, type RpcBuyer, type RpcDependencies, type RpcOrder } from './payForCalls.ts';
 import { admitRpc } from './rpcLimits.ts';
 import { type AnswerKeeper, toAnswer } from './toAnswer.ts';
 
@@ -47,21 +47,25 @@ const MAX_WAIT_MS = UPSTREAM_MS + 4_000;
  */
 const MAX_ATTEMPTS = 5;
 
-export async function answerKeyedRequest(means: RpcMeans, visit: RpcVisit, keyed: KeyedRequest): Promise<Answer> {
-  const { accountId } = visit.caller;
+export async function answerKeyedRequest(
+  dependencies: RpcDependencies,
+  buyer: RpcBuyer,
+  keyed: KeyedRequest,
+): Promise<Answer> {
+  const { accountId } = buyer.caller;
   const own: OwnClaim = { accountId, key: keyed.key, owner: randomUUID() };
   const digest = createHash('sha256').update(`${keyed.network.slug}\n${keyed.asked.canonical()}`).digest();
   const wanted = { ...own, digest, operationId: `rpc-${own.owner}`, leaseMs: LEASE_MS, lifeMs: LIFE_MS };
   const until = performance.now() + MAX_WAIT_MS;
   for (;;) {
-    const claimed = await claimAnswer(means.core.sql, wanted);
+    const claimed = await claimAnswer(dependencies.core.sql, wanted);
     if (claimed.outcome === 'mismatch') throw idempotencyMismatch();
-    if (claimed.outcome === 'answered') return replay(claimed.answer, means.core.config.prices.rpcCredit);
-    if (claimed.outcome === 'mine') return await carryOut(means, visit, { keyed, own, claimed });
+    if (claimed.outcome === 'answered') return replay(claimed.answer, dependencies.core.config.prices.rpcCredit);
+    if (claimed.outcome === 'mine') return await carryOut(dependencies, buyer, { keyed, own, claimed });
     if (performance.now() > until) {
       throw conflict('A request with this Idempotency-Key is still under way. Please ask again later.');
     }
-    await visit.waitFor(claimEnded(means, own, until));
+    await buyer.waitFor(claimEnded(dependencies, own, until));
   }
 }
 
@@ -87,15 +91,15 @@ const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
 
 /** Waiters in this process share one poll. */
-function claimEnded(means: RpcMeans, { accountId, key }: AnswerKey, until: number): Promise<void> {
+function claimEnded(dependencies: RpcDependencies, { accountId, key }: AnswerKey, until: number): Promise<void> {
   const name = `${accountId} ${key}`;
-  const { rpcClaims } = means.accounts;
+  const { rpcClaims } = dependencies.accounts;
   const known = rpcClaims.get(name);
   if (known) return known;
   const look = async () => {
     for (let pauseMs = FIRST_PAUSE_MS; performance.now() < until; pauseMs *= 1.5) {
       await sleep(Math.min(pauseMs, MAX_PAUSE_MS));
-      if (!(await isClaimHeld(means.core.sql, { accountId, key }))) return;
+      if (!(await isClaimHeld(dependencies.core.sql, { accountId, key }))) return;
     }
   };
   const looking = look().finally(() => rpcClaims.delete(name));
@@ -109,31 +113,31 @@ interface OwnRequest {
   claimed: { operationId: string; attempt: number };
 }
 
-async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): Promise<Answer> {
+async function carryOut(dependencies: RpcDependencies, buyer: RpcBuyer, request: OwnRequest): Promise<Answer> {
   const { keyed, own, claimed } = request;
-  const lease = keepLease(means, own);
+  const lease = keepLease(dependencies, own);
   let mayHaveBeenSent = claimed.attempt > 1;
   try {
     await failpoint('rpc-claimed');
-    const admission = await admitRpc(means.limits.calls, own.accountId, {
+    const admission = await admitRpc(dependencies.limits.calls, own.accountId, {
       request: false,
       credits: keyed.asked.credits,
     });
     if (admission.refusal) {
       lease.end();
-      await letGo(means, own, mayHaveBeenSent);
+      await letGo(dependencies, own, mayHaveBeenSent);
       return admission.refusal;
     }
-    const known = await knownResults(means, request).catch(async (error) => {
+    const known = await knownResults(dependencies, request).catch(async (error) => {
       await admission.correct(0);
       throw error;
     });
     const anotherId = async () => {
       const operationId = `rpc-${own.owner}`;
-      await renameCharge(means.core.sql, own, operationId);
+      await renameCharge(dependencies.core.sql, own, operationId);
       return operationId;
     };
-    const paid = await payForCalls(means, visit, {
+    const paid = await payForCalls(dependencies, buyer, {
       ...{ network: keyed.network, asked: keyed.asked, admission, known, anotherId },
       ...{ goesOn: true, keepsBill: true },
       operationId: claimed.operationId,
@@ -145,18 +149,18 @@ async function carryOut(means: RpcMeans, visit: RpcVisit, request: OwnRequest): 
     // It is paid: a repetition with the key gets it for that money, also if it cannot be stored now.
     mayHaveBeenSent = true;
     return await toAnswer(paid, {
-      ...{ asked: keyed.asked, credit: means.core.config.prices.rpcCredit },
-      keeper: keeperOf(means, visit, { request, paid, end: lease.end }),
+      ...{ asked: keyed.asked, credit: dependencies.core.config.prices.rpcCredit },
+      keeper: keeperOf(dependencies, buyer, { request, paid, end: lease.end }),
     });
   } catch (error) {
     lease.end();
-    await letGo(means, own, mayHaveBeenSent || !isCertain(error));
+    await letGo(dependencies, own, mayHaveBeenSent || !isCertain(error));
     throw error;
   }
 }
 
 /** Releases the claim so that a retry can take it. Keeps the results if a node may have received the request. */
-async function letGo({ core: { sql } }: RpcMeans, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
+async function letGo({ core: { sql } }: RpcDependencies, own: OwnClaim, mayHaveBeenSent: boolean): Promise<void> {
   if (mayHaveBeenSent) await abandonClaim(sql, own);
   else await dropClaim(sql, own);
 }
@@ -170,8 +174,8 @@ function isCertain(error: unknown): boolean {
 
 /** A whole answer is stored before it is sent; a streamed one at its end, or it is requested anew. */
 function keeperOf(
-  { core: { sql } }: RpcMeans,
-  { requestId, log }: RpcVisit,
+  { core: { sql } }: RpcDependencies,
+  { requestId, log }: RpcBuyer,
   { request, paid, end }: { request: OwnRequest; paid: PaidCalls; end: () => void },
 ): AnswerKeeper {
   const { own, claimed } = request;
@@ -191,7 +195,7 @@ function keeperOf(
   };
 }
 
-function keepLease({ core: { sql } }: RpcMeans, own: OwnClaim): { end(): void } {
+function keepLease({ core: { sql } }: RpcDependencies, own: OwnClaim): { end(): void } {
   const timer = setInterval(() => {
     // The next renewal makes up for a missed one; a claim that was taken over stays lost.
     renewClaim(sql, own, LEASE_MS).catch(() => undefined);
@@ -204,7 +208,7 @@ function keepLease({ core: { sql } }: RpcMeans, own: OwnClaim): { end(): void } 
  * Results after an attempt that was lost: a transaction that the network knows is not sent again, and its hash is the
  * result. Throws where that cannot be determined.
  */
-async function knownResults(means: RpcMeans, request: OwnRequest): Promise<ReadonlyMap<number, string>> {
+async function knownResults(dependencies: RpcDependencies, request: OwnRequest): Promise<ReadonlyMap<number, string>> {
   const { network, asked } = request.keyed;
   const known = new Map<number, string>();
   if (request.claimed.attempt === 1) return known;
@@ -216,7 +220,9 @@ async function knownResults(means: RpcMeans, request: OwnRequest): Promise<Reado
       const hash = transactionHash(name, calls.params(index));
       if (hash === undefined) throw conflict(CANNOT_TELL);
       const signal = AbortSignal.timeout(LOOK_UP_MS);
-      const there = await means.providers.rpc.knowsTransaction(network.slug, hash, signal).catch(() => undefined);
+      const there = await dependencies.providers.rpc
+        .knowsTransaction(network.slug, hash, signal)
+        .catch(() => undefined);
       if (there === undefined) {
         throw new FareboxError({ code: 'unavailable', message: CANNOT_TELL_NOW, retryAfterSeconds: 5 });
       }

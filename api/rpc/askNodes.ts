@@ -66,7 +66,7 @@ const STREAM_MS = 120_000;
 const LATE = new Error('the nodes took too long');
 
 /** Time limit of the nodes. A class: closures for each call make batches slower by a twentieth (bench `pairs`). */
-export class NodeTime {
+export class NodeTimeLimit {
   isOver = false;
   isExtended = false;
   readonly #control = new AbortController();
@@ -74,8 +74,8 @@ export class NodeTime {
   #timer = setTimeout(expire, UPSTREAM_MS, this);
 
   /** `goesOn`: the calls also go on when the client leaves. */
-  constructor(visit: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone'>, goesOn: boolean) {
-    this.#stay = goesOn ? undefined : visit.whenGone(() => this.#control.abort(leftError()));
+  constructor(request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone'>, goesOn: boolean) {
+    this.#stay = goesOn ? undefined : request.whenGone(() => this.#control.abort(leftError()));
   }
 
   get signal(): AbortSignal {
@@ -100,7 +100,7 @@ export class NodeTime {
   }
 }
 
-function expire(time: NodeTime): void {
+function expire(time: NodeTimeLimit): void {
   time.expire();
 }
 

@@ -6,12 +6,12 @@ import type { Dependencies } from '../dependencies.ts';
 import type { RouteRequest } from '../http/route.ts';
 import type { Buyer, LedgerHold } from '../paid/ledgerHold.ts';
 import { type PurchaseTerms, purchase } from '../paid/purchase.ts';
-import { type AnsweredCalls, answerCalls, type FailedCalls, lateCalls } from './answerCalls.ts';
-import { askNodes, type NodeOrder, NodeTime } from './askNodes.ts';
+import { type AnsweredCalls, answerCalls, type FailedCalls, nodeTimeoutFailure } from './answerCalls.ts';
+import { askNodes, type NodeOrder, NodeTimeLimit } from './askNodes.ts';
 import type { RpcAdmission } from './rpcLimits.ts';
 
-export type RpcVisit = Buyer & Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
-export type RpcMeans = Pick<Dependencies, 'core' | 'accounts' | 'limits' | 'providers'>;
+export type RpcBuyer = Buyer & Pick<RouteRequest<unknown, unknown, 'buyer'>, 'requestId' | 'whenGone' | 'waitFor'>;
+export type RpcDependencies = Pick<Dependencies, 'core' | 'accounts' | 'limits' | 'providers'>;
 
 export interface RpcOrder extends NodeOrder {
   admission: Extract<RpcAdmission, { refusal: undefined }>;
@@ -34,11 +34,15 @@ export type PaidCalls =
 const HOLD_MS = 240_000;
 
 /** Throws FareboxError `insufficient_balance` or `key_limit_exceeded`, and the error of a client that disconnected. */
-export async function payForCalls(means: RpcMeans, visit: RpcVisit, order: RpcOrder): Promise<PaidCalls | FailedCalls> {
+export async function payForCalls(
+  dependencies: RpcDependencies,
+  buyer: RpcBuyer,
+  order: RpcOrder,
+): Promise<PaidCalls | FailedCalls> {
   const { admission } = order;
   let used = 0;
   try {
-    const paid = await purchase(means, visit, termsOf(means, visit, order));
+    const paid = await purchase(dependencies, buyer, termsOf(dependencies, buyer, order));
     if (paid.kind !== 'failed') used = paid.bill.credits;
     return paid;
   } finally {
@@ -46,9 +50,13 @@ export async function payForCalls(means: RpcMeans, visit: RpcVisit, order: RpcOr
   }
 }
 
-function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTerms<PaidCalls | FailedCalls> {
+function termsOf(
+  dependencies: RpcDependencies,
+  buyer: RpcBuyer,
+  order: RpcOrder,
+): PurchaseTerms<PaidCalls | FailedCalls> {
   const { network, asked, operationId, anotherId, keepsBill } = order;
-  const credit = means.core.config.prices.rpcCredit;
+  const credit = dependencies.core.config.prices.rpcCredit;
   const sku = `crypto-rpc-${network.slug}`;
   const snapshot = {
     sku,
@@ -56,7 +64,7 @@ function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTer
     provider: 'rpc',
     unit: 'credit',
     units: String(asked.credits),
-    requestId: visit.requestId,
+    requestId: buyer.requestId,
     pricePerUnitUsd: credit.usd.toString(),
     notes: 'API Inference',
   };
@@ -67,31 +75,31 @@ function termsOf(means: RpcMeans, visit: RpcVisit, order: RpcOrder): PurchaseTer
     snapshot,
     ttlMs: HOLD_MS,
     bound: priceOfCredits(asked.credits, credit),
-    work: (hold) => askAndSettle(means, visit, { order, hold }),
+    work: (hold) => askAndSettle(dependencies, buyer, { order, hold }),
   };
 }
 
 async function askAndSettle(
-  means: RpcMeans,
-  visit: RpcVisit,
+  dependencies: RpcDependencies,
+  buyer: RpcBuyer,
   { order, hold }: { order: RpcOrder; hold: LedgerHold },
 ): Promise<PaidCalls | FailedCalls> {
   const { asked } = order;
-  const time = new NodeTime(visit, order.goesOn);
+  const time = new NodeTimeLimit(buyer, order.goesOn);
   const startedAt = performance.now();
   let answered: AnsweredCalls | undefined;
   try {
     await failpoint('rpc-held');
     // The outcomes have no variable: they are freed while the bill is written.
     answered = answerCalls(
-      { room: means.limits.answerRoom, accountId: visit.caller.accountId },
+      { budget: dependencies.limits.answerBudget, accountId: buyer.caller.accountId },
       asked,
-      await visit.waitFor(askNodes(means.providers.rpc, order, time.signal)),
+      await buyer.waitFor(askNodes(dependencies.providers.rpc, order, time.signal)),
     );
     await failpoint('rpc-answered');
     if (answered.kind === 'failed') return answered;
     const executionMs = Math.round(performance.now() - startedAt);
-    const credit = means.core.config.prices.rpcCredit;
+    const credit = dependencies.core.config.prices.rpcCredit;
     // An earlier attempt may have settled the hold already: the first bill stands.
     answered.bill.credits = await settle(hold, { credits: answered.bill.credits, executionMs, credit });
     await failpoint('rpc-settled');
@@ -101,7 +109,7 @@ async function askAndSettle(
   } catch (error) {
     time.end();
     if (answered?.kind === 'whole') answered.leave?.();
-    if (time.isOver) return lateCalls();
+    if (time.isOver) return nodeTimeoutFailure();
     throw error;
   } finally {
     if (!time.isExtended) time.end();

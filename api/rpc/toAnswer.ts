@@ -4,7 +4,7 @@ import type { LedgerPrice } from '../../domain/ledger.ts';
 import type { RpcRequest } from '../../domain/rpc/request.ts';
 import type { RpcStream } from '../../providers/rpc/rpcUpstreams.ts';
 import { type Answer, preparedAnswer, type StreamAnswer, stream } from '../http/answer.ts';
-import { partsAround, relayHeaders } from './answerCalls.ts';
+import { relayHeaders, textAroundResult } from './answerCalls.ts';
 import type { PaidCalls } from './payForCalls.ts';
 
 /** Stores the answer for the next request with the same key. */
@@ -78,7 +78,7 @@ function piecesOf(
   asked: RpcRequest,
   copy: AnswerCopy | undefined,
 ): AsyncIterableIterator<Buffer> {
-  const [before, after] = partsAround(asked);
+  const [before, after] = textAroundResult(asked);
   const source = value[Symbol.asyncIterator]();
   let first: Buffer | undefined = Buffer.from(before);
   let isOver = false;

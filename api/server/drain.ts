@@ -29,7 +29,7 @@ export async function drain(server: Server, inFlight: InFlight, deadlineMs: numb
 }
 
 /** After `drain`: waits until cut requests are settled or released, before the ledger closes. */
-export async function settleCut(inFlight: InFlight): Promise<void> {
+export async function waitForCutRequests(inFlight: InFlight): Promise<void> {
   await Promise.race([inFlight.drain(), sleep(MAX_SETTLE_MS, undefined, { ref: false })]);
 }
 

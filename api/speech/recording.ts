@@ -14,7 +14,7 @@ export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 /** A repacked sound is at most as large as its video, except for container tables. */
 const MAX_SOUND_BYTES = MAX_FILE_BYTES + 1024 * 1024;
 
-export interface Wanted {
+export interface RecordingRequirements {
   accepted: readonly AudioFormat[];
   maxSeconds: number;
   minSeconds?: number;
@@ -29,20 +29,24 @@ type RecordingDependencies = Pick<Dependencies, 'core' | 'providers'>;
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` when too many are being decoded. */
 export async function takeRecording(
-  means: RecordingDependencies,
+  dependencies: RecordingDependencies,
   file: UploadedFile,
-  wanted: Wanted,
+  wanted: RecordingRequirements,
 ): Promise<RecordingFile> {
   if (!claimsToBeSound(file)) throw refused('The file is of no known audio type.');
   const { share, signal } = wanted;
-  return await share.inSlot('decoders', () => decoded(means, file, wanted), signal);
+  return await share.inSlot('decoders', () => decoded(dependencies, file, wanted), signal);
 }
 
-async function decoded(means: RecordingDependencies, file: UploadedFile, wanted: Wanted): Promise<RecordingFile> {
+async function decoded(
+  dependencies: RecordingDependencies,
+  file: UploadedFile,
+  wanted: RecordingRequirements,
+): Promise<RecordingFile> {
   const { folder, accepted, maxSeconds, minSeconds = 0, mayHavePictures = false, signal } = wanted;
   const path = 'path' in file.content ? file.content.path : join(folder, 'recording');
   if ('bytes' in file.content) await writeFile(path, file.content.bytes, { mode: 0o600 });
-  const measured = await measureAudio(toolsOf(means), {
+  const measured = await measureAudio(toolsOf(dependencies), {
     path,
     accepted,
     maxSeconds,
@@ -53,21 +57,21 @@ async function decoded(means: RecordingDependencies, file: UploadedFile, wanted:
   const { audio } = measured;
   if (audio.decodedSeconds < minSeconds) throw refused(`The audio is shorter than ${minSeconds} seconds.`);
   const { demuxer, contentType, decodedSeconds: seconds } = audio;
-  const whole = audio.hasPictures ? await soundOf(means, { path, audio, wanted }) : path;
+  const whole = audio.hasPictures ? await soundOf(dependencies, { path, audio, wanted }) : path;
   return { path: whole, contentType, demuxer, seconds };
 }
 
 interface Video {
   path: string;
   audio: MeasuredAudio;
-  wanted: Wanted;
+  wanted: RecordingRequirements;
 }
 
 /** Services that accept recordings refuse videos, or bill them differently. */
-async function soundOf(means: RecordingDependencies, { path, audio, wanted }: Video): Promise<string> {
+async function soundOf(dependencies: RecordingDependencies, { path, audio, wanted }: Video): Promise<string> {
   const to = join(wanted.folder, 'sound');
   const sound = { path, audio, to, maxBytes: MAX_SOUND_BYTES, signal: wanted.signal };
-  if (await takeSound(toolsOf(means), sound)) return to;
+  if (await takeSound(toolsOf(dependencies), sound)) return to;
   throw refused('The sound of the video could not be taken out of it.');
 }
 

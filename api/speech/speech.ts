@@ -15,9 +15,9 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { DEFAULT_SPEAKER, type SpeechBody, speechBody } from './schema.ts';
-import { streamedSpeech, wholeSpeech } from './spokenAnswer.ts';
+import { streamedSpeech, wholeSpeech } from './speechAnswer.ts';
 import { operationOf, speechError } from './upstream.ts';
-import { chosenVoice } from './voices.ts';
+import { resolveVoice } from './voices.ts';
 
 const MAX_BODY_BYTES = 128 * 1024;
 /** Time until the first byte, and until the last of an answer that is not streamed. */
@@ -58,7 +58,7 @@ async function orderOf(
 ): Promise<SpeechOrder> {
   const found = formatOf<SpeechFormat>(model, body.response_format, SPEECH_FORMATS);
   if (!found.ok) throw invalidOffer(found);
-  const voice = await chosenVoice(dependencies, { model, accountId: caller.accountId, wished: body.voice });
+  const voice = await resolveVoice(dependencies, { model, accountId: caller.accountId, wished: body.voice });
   return {
     ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined) },
     ...{ text: body.input, format: found.format, speed: body.speed },
@@ -70,12 +70,16 @@ async function orderOf(
   };
 }
 
-interface Ordered {
+interface SpeechTask {
   named: NamedModel<TtsModel>;
   order: SpeechOrder;
 }
 
-async function spoken(dependencies: Dependencies, request: SpeechRequest, { named, order }: Ordered): Promise<Answer> {
+async function spoken(
+  dependencies: Dependencies,
+  request: SpeechRequest,
+  { named, order }: SpeechTask,
+): Promise<Answer> {
   const { model } = named;
   const { body, requestId } = request;
   const speak = operationOf(dependencies, model, 'speak');

@@ -56,7 +56,7 @@ export const transcriptionsRoute = defineRoute({
         takeRecording(dependencies, file, { ...wanted, folder, signal, share }),
       );
       return await sellReading(dependencies, request, () =>
-        transcribed(dependencies, request, { named, recording, folder }),
+        transcribeRecording(dependencies, request, { named, recording, folder }),
       );
     } finally {
       await dependencies.providers.folders.remove(folder);
@@ -74,16 +74,16 @@ function requireTranscriber(
   return { model, headers };
 }
 
-interface Measured {
+interface TranscriptionTask {
   named: NamedModel<AsrModel>;
   recording: RecordingFile;
   folder: string;
 }
 
-async function transcribed(
+async function transcribeRecording(
   dependencies: Dependencies,
   request: TranscriptionRequest,
-  { named, recording, folder }: Measured,
+  { named, recording, folder }: TranscriptionTask,
 ): Promise<Answer> {
   const { model } = named;
   const { body, caller, requestId, signal } = request;

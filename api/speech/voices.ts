@@ -34,7 +34,7 @@ const HANDLE_BYTES = 16;
 const NOT_FOR_EVERYBODY = new Set(['tts-minimax-speech-02-hd']);
 
 type VoiceRequest = RouteRequest<VoiceFields, undefined, 'buyer'>;
-type Cloning = NonNullable<TtsModel['spec']['voice_cloning']>;
+type CloningOffer = NonNullable<TtsModel['spec']['voice_cloning']>;
 
 export const voicesRoute = defineRoute({
   method: 'POST',
@@ -64,7 +64,7 @@ export const voicesRoute = defineRoute({
       settles: 'at its first byte',
       work: async () => {
         await requireRoom(dependencies, caller.accountId);
-        const serviceVoice = await cloned(dependencies, request, { model, cloning, file });
+        const serviceVoice = await cloneSample(dependencies, request, { model, cloning, file });
         const id = `vv_${randomBytes(HANDLE_BYTES).toString('hex')}`;
         const voice = { id, accountId: caller.accountId, modelId: model.id, serviceVoice };
         await keepVoice(dependencies.core.sql, voice, cloning.retention_days);
@@ -83,7 +83,7 @@ function purchaseOf({ core: { config } }: Dependencies, { id, provider }: TtsMod
   return { price, snapshot, ttlMs: TTL_MS };
 }
 
-function requireCloning({ id, spec }: TtsModel): Cloning {
+function requireCloning({ id, spec }: TtsModel): CloningOffer {
   if (spec.voice_cloning) return spec.voice_cloning;
   if (NOT_FOR_EVERYBODY.has(id)) {
     throw new FareboxError({
@@ -114,17 +114,17 @@ async function claimDay({ core: { sql } }: Pick<Dependencies, 'core'>, accountId
   });
 }
 
-interface Sample {
+interface CloningSample {
   model: TtsModel;
-  cloning: Cloning;
+  cloning: CloningOffer;
   file: UploadedFile;
 }
 
 /** Name of the voice at the service. The sample is removed when the call ends. */
-async function cloned(
+async function cloneSample(
   dependencies: Dependencies,
   request: VoiceRequest,
-  { model, cloning, file }: Sample,
+  { model, cloning, file }: CloningSample,
 ): Promise<string> {
   const { caller, signal } = request;
   const cloneVoice = operationOf(dependencies, model, 'cloneVoice');
@@ -154,7 +154,7 @@ interface VoiceChoice {
 }
 
 /** Name of the voice at the service. Throws FareboxError `invalid_request`, with the available voices. */
-export async function chosenVoice(
+export async function resolveVoice(
   { core: { sql } }: Pick<Dependencies, 'core'>,
   { model, accountId, wished }: VoiceChoice,
 ): Promise<string | undefined> {

@@ -20,7 +20,7 @@ import { countPrompt } from './tally.ts';
 import { maxTokensOf, toChatRequest } from './toChatRequest.ts';
 import type { WebLookup } from './web/webLookup.ts';
 
-export type Attempts = [ChatAttempt, ...ChatAttempt[]];
+export type ChatAttempts = [ChatAttempt, ...ChatAttempt[]];
 
 export interface ChatAttempt {
   model: TextModel;
@@ -35,7 +35,7 @@ type ModelChoiceRequest = Pick<RouteRequest<ChatBody, unknown, 'buyer'>, 'body' 
  * the requested length, is skipped. Throws FareboxError `model_not_found`, `forbidden`, `model_offline`,
  * `character_not_found` or `unsupported_feature`.
  */
-export function chatAttempts(config: Config, { body, caller }: ModelChoiceRequest): Attempts {
+export function chatAttempts(config: Config, { body, caller }: ModelChoiceRequest): ChatAttempts {
   const character = characterOf(config, body);
   const fallbacks = (body.fallbacks ?? []).map(({ model }) => model);
   const asked = { name: body.model, type: 'text' as const, fallbacks, ...(character && { character }) };
@@ -60,7 +60,7 @@ const SIGHT: ReadonlyMap<Feature, string> = new Map([['image', 'messages']]);
  * Only its bytes show that a file is a picture, which needs a model with vision. Throws FareboxError
  * `unsupported_feature`.
  */
-export function attemptsThatSee(attempts: Attempts, messages: readonly ChatMessage[]): Attempts {
+export function attemptsWithVision(attempts: ChatAttempts, messages: readonly ChatMessage[]): ChatAttempts {
   if (!messages.some(showsPicture)) return attempts;
   const [first, ...others] = attempts;
   const missing = missingFeatures(first.model, SIGHT);
@@ -81,7 +81,7 @@ function missingXSearch(config: Config, body: ChatBody, model: TextModel) {
 }
 
 /** Estimated once for all models, since a prompt can have megabytes. */
-export interface Prompt {
+export interface PromptEstimate {
   /** Request for the first model. */
   request: ChatRequest;
   model: TextModel;
@@ -89,7 +89,7 @@ export interface Prompt {
   textTokens: number;
 }
 
-export async function promptOf(order: Parameters<typeof toChatRequest>[0]): Promise<Prompt> {
+export async function estimatePrompt(order: Parameters<typeof toChatRequest>[0]): Promise<PromptEstimate> {
   const request = toChatRequest(order);
   const { texts, around } = promptTextsOf(request);
   return { request, model: order.model, textTokens: around + (await estimateTexts(texts)) };
@@ -99,10 +99,10 @@ export async function promptOf(order: Parameters<typeof toChatRequest>[0]): Prom
  * Selects the models whose context has room for the prompt. The estimate is on the high side, so a prompt above it is
  * counted exactly. Throws FareboxError `context_length_exceeded` when there are none.
  */
-export async function attemptsWithRoom(
-  attempts: Attempts,
-  { request, textTokens }: Pick<Prompt, 'request' | 'textTokens'>,
-): Promise<Attempts> {
+export async function attemptsWithinContext(
+  attempts: ChatAttempts,
+  { request, textTokens }: Pick<PromptEstimate, 'request' | 'textTokens'>,
+): Promise<ChatAttempts> {
   const [asked] = attempts;
   const most = Math.max(...attempts.map(contextOf));
   let tokens = textTokens;
@@ -175,7 +175,7 @@ interface PricingInput {
   e2eeHeaders?: Record<string, string>;
   configured: ConfiguredProviders;
   /** Prompt of the messages, tools and settings. */
-  prompt: Prompt;
+  prompt: PromptEstimate;
   lookup: Pick<WebLookup, 'addOns' | 'promptTokens'> | undefined;
 }
 
@@ -206,7 +206,7 @@ export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = [])
 
 const MEDIA = { image_url: 'image', input_audio: 'audio', video_url: 'video' } as const;
 
-/** Features that a chat body asks for, and where. A file shows only when it is read if it is a picture (`attemptsThatSee`). */
+/** Features that a chat body asks for, and where. A file shows only when it is read if it is a picture (`attemptsWithVision`). */
 function featuresOf(body: ChatBody): Map<Feature, string> {
   const asked = new Map<Feature, string>();
   for (const message of body.messages) noteMedia(asked, message);

@@ -6,7 +6,7 @@ import { mayHideReasoning, withUnseenReasoning } from '../../domain/text/leftStr
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 import { addOnsOf, type PricedRequest } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
-import { type CallOrder, type ModelCall, type Settled, settleCall } from './modelCall.ts';
+import { type CallBill, type CallOrder, type ModelCall, settleCall } from './modelCall.ts';
 import type { CountedUsage, Tally } from './tally.ts';
 import type { WebLookup } from './web/webLookup.ts';
 import type { WebResults } from './web/webResults.ts';
@@ -54,7 +54,7 @@ export interface ChatEnd {
 }
 
 /** Writes the bill of a conversation and of its lookups; resolves when it stands. */
-export function settleChat(call: ChatCall, end: ChatEnd): Promise<Settled> {
+export function settleChat(call: ChatCall, end: ChatEnd): Promise<CallBill> {
   const { request, webResults } = call;
   const { counted, isShown, clientLeft = false, isPaced = false, remarks = [] } = end;
   if (isPaced) noteSpeed(call, counted);
@@ -77,7 +77,7 @@ const NO_TOKENS: TokenUsage = {
 };
 
 /** Writes the bill of a search whose client left before a model was called. */
-export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<Settled> {
+export function settleSearch(call: ChatCall, addOns: readonly AddOn[]): Promise<CallBill> {
   const remarks = ['left while the search engine was asked'];
   return settleCall(call, { usage: NO_TOKENS, counted: false, addOns, remarks });
 }
@@ -90,7 +90,7 @@ function noteSpeed(call: ChatCall, { usage: { completionTokens }, counted }: Cou
 }
 
 /** Writes the bill of a stream whose client left before its end. */
-export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean): Promise<Settled> {
+export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean): Promise<CallBill> {
   const { counted, usage: received } = await tally.countLeft(call.request);
   const { usage, remarks } = withUnseenReasoning(received, {
     ...{ model: call.attempt.model, heldTokens: call.outputTokens },

@@ -10,12 +10,12 @@ import { releaseWithinBudget } from '../paid/purchase.ts';
 import { holdForReading } from '../paid/readings.ts';
 import type { AnswerForm } from './answerForm.ts';
 import {
-  attemptsThatSee,
-  attemptsWithRoom,
+  attemptsWithinContext,
+  attemptsWithVision,
   characterOf,
   chatAttempts,
+  estimatePrompt,
   priceAttempt,
-  promptOf,
 } from './chatAttempts.ts';
 import type { ChatBody } from './chatBody.ts';
 import { addWebResults, type ChatCall, type ChatOrder, type PricedChat, settleSearch } from './chatCall.ts';
@@ -23,7 +23,7 @@ import { encryptionOf } from './encryption.ts';
 import { fetchMedia, needsReading } from './mediaParts.ts';
 import { WHOLE_DRAIN_MS } from './modelCall.ts';
 import { toMessages } from './toChatRequest.ts';
-import { limitVisits, planWebLookup, refuseWithoutEngine, type WebLookup } from './web/webLookup.ts';
+import { limitPageFetches, planWebLookup, refuseWithoutEngine, type WebLookup } from './web/webLookup.ts';
 
 type ChatRouteRequest = RouteRequest<ChatBody, unknown, 'buyer'>;
 
@@ -56,15 +56,15 @@ export async function openOrder(
     configured: dependencies.core.config,
     ...(e2eeHeaders && { e2eeHeaders }),
   };
-  const prompt = await promptOf({ model: first.model, ...asked });
+  const prompt = await estimatePrompt({ model: first.model, ...asked });
   const departure = departureOf(dependencies.core.config, body);
   if (e2eeHeaders) {
     const price: ChatOrder['price'] = (attempt) => priceAttempt(attempt, { prompt, lookup: undefined, ...asked });
     return { request, attempts: [first], price, ...departure };
   }
-  const attempts = await attemptsWithRoom(attemptsThatSee(able, messages), prompt);
+  const attempts = await attemptsWithinContext(attemptsWithVision(able, messages), prompt);
   const lookup = planWebLookup(dependencies, request, attempts[0].model);
-  await limitVisits(dependencies, caller.accountId, lookup);
+  await limitPageFetches(dependencies, caller.accountId, lookup);
   return {
     request,
     attempts,

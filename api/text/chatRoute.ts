@@ -19,9 +19,9 @@ import { type ChatCall, type ChatOrder, isLeftByClient, settleChat, settleLeft }
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, streamChat } from './chatStream.ts';
 import { needsReading } from './mediaParts.ts';
-import { askModelsInOrder, chatId, noteTokens, requireRecipient, type Settled } from './modelCall.ts';
+import { askModelsInOrder, type CallBill, chatId, noteTokens, requireRecipient } from './modelCall.ts';
 import { CHAT_DESCRIPTION } from './openapi.ts';
-import { type Heading, isStripped, presentChoice, presentCost, presentUsage } from './present.ts';
+import { type AnswerHeading, isStripped, presentChoice, presentCost, presentUsage } from './present.ts';
 import { rewriteChat } from './rewriteChat.ts';
 import { StreamWriter } from './streamWriter.ts';
 import { countCompletion, Tally } from './tally.ts';
@@ -138,7 +138,7 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
     const { signal } = call;
     const { stream: open } = call.provider;
     if (!open) throw new FareboxError({ code: 'model_offline', message: `${call.attempt.model.id} is offline.` });
-    const onSettled = (settled: Settled) => afterBill(dependencies, { form, order, settled });
+    const onSettled = (settled: CallBill) => afterBill(dependencies, { form, order, settled });
     const stream = await request.waitFor(open(call.request, { signal })).catch(async (error: unknown) => {
       if (request.ending.aborted) throw restarting();
       if (isLeftByClient(call, error)) await onSettled(await settleLeft(call, new Tally(), false));
@@ -155,7 +155,7 @@ async function streamed(dependencies: Dependencies, order: ChatOrder, form: Answ
 interface AfterBill {
   form: AnswerForm;
   order: ChatOrder;
-  settled: Settled;
+  settled: CallBill;
 }
 
 async function afterBill({ core: { sql } }: Dependencies, { form, order, settled }: AfterBill) {
@@ -179,7 +179,7 @@ async function afterBill({ core: { sql } }: Dependencies, { form, order, settled
   }
 }
 
-function headingOf({ request }: ChatOrder, { attempt }: ChatCall): Heading {
+function headingOf({ request }: ChatOrder, { attempt }: ChatCall): AnswerHeading {
   const created = Math.floor(Date.now() / 1_000);
   return { id: chatId(request.requestId), created, model: attempt.model.id };
 }

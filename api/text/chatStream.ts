@@ -5,7 +5,7 @@ import type { TakeText } from '../http/answer.ts';
 import { restarting } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
 import { type ChatCall, settleChat, settleLeft } from './chatCall.ts';
-import type { Settled } from './modelCall.ts';
+import type { CallBill } from './modelCall.ts';
 import { Tally } from './tally.ts';
 
 export interface StreamTerms {
@@ -16,7 +16,7 @@ export interface StreamTerms {
   /** Whether the client got the deadline error, or the process ends. */
   request: { readonly expired: boolean; readonly ending: AbortSignal };
   /** Runs after the bill: reads the balance, counts the tokens for the limits. */
-  onSettled(settled: Settled): Promise<{ balance?: object }>;
+  onSettled(settled: CallBill): Promise<{ balance?: object }>;
 }
 
 const DONE = 'data: [DONE]\n\n';
@@ -104,8 +104,8 @@ async function readToEnd({ events, tally }: Relay): Promise<boolean> {
   }
 }
 
-interface Ended {
-  bill: Settled;
+interface StreamEnd {
+  bill: CallBill;
   after: { balance?: object };
 }
 
@@ -113,7 +113,7 @@ async function close(
   { call, onSettled }: StreamTerms,
   { tally, isShown, isPaced }: Relay,
   whole: boolean,
-): Promise<Ended> {
+): Promise<StreamEnd> {
   const counted = await tally.count(call.request, whole);
   const bill = await settleChat(call, { counted, isShown, isPaced: isPaced && whole });
   return { bill, after: await onSettled(bill) };

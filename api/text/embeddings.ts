@@ -195,13 +195,13 @@ function refuseTooLong(inputs: readonly string[]): void {
   throw new FareboxError({ code: 'invalid_request', message });
 }
 
-interface Size {
+interface EmbeddingsSize {
   inputs: readonly string[];
   dimensions: number | undefined;
 }
 
 /** Refused before the hold: the price is by tokens and does not bound the numbers. */
-function refuseTooMany(limits: EmbeddingLimits | undefined, { inputs, dimensions }: Size): void {
+function refuseTooMany(limits: EmbeddingLimits | undefined, { inputs, dimensions }: EmbeddingsSize): void {
   if (!limits) return;
   const { maxDimensions, maxNumbers, defaultDimensions } = limits;
   const numbers = inputs.length * (dimensions ?? defaultDimensions);

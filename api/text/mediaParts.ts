@@ -14,7 +14,7 @@ import { invalid } from '../http/invalid.ts';
 import type { RouteRequest } from '../http/route.ts';
 import { readWithinBudget } from '../paid/readings.ts';
 import type { ChatBody, SentPart } from './chatBody.ts';
-import { measuredAudio, measuredVideo } from './measuredMedia.ts';
+import { measureChatAudio, measureChatVideo } from './measureChatMedia.ts';
 
 type PartOfType<Type extends SentPart['type']> = Extract<SentPart, { type: Type }>;
 type MediaTools = Pick<Dependencies, 'core' | 'limits' | 'providers'>;
@@ -183,7 +183,7 @@ async function audio(
   if (!bytes) throw invalid('messages', 'input_audio.data must be base64; URLs are not taken');
   if (bytes.length > MAX_BYTES) throw tooLarge('input_audio');
   count(reading, bytes.length);
-  return await readWithinBudget(reading, reading.accountId, () => measuredAudio(reading, { bytes, format }));
+  return await readWithinBudget(reading, reading.accountId, () => measureChatAudio(reading, { bytes, format }));
 }
 
 async function video(reading: MediaReading, { video_url: { url } }: PartOfType<'video_url'>): Promise<MediaPart> {
@@ -191,7 +191,7 @@ async function video(reading: MediaReading, { video_url: { url } }: PartOfType<'
   if (type === undefined || !VIDEO_TYPES.includes(type)) {
     throw unfit('video_url', `not one of ${VIDEO_TYPES.join(', ')}`);
   }
-  return await readWithinBudget(reading, reading.accountId, () => measuredVideo(reading, bytes));
+  return await readWithinBudget(reading, reading.accountId, () => measureChatVideo(reading, bytes));
 }
 
 /** A document becomes its text, a picture stays a picture. */

@@ -15,15 +15,15 @@ import type { AnswerSpeeds } from './answerSpeeds.ts';
 import type { CountedUsage } from './tally.ts';
 
 /** Models with `complete` and `stream`. */
-export type Answering = TextModel | DecisionModel;
+export type AnsweringModel = TextModel | DecisionModel;
 
-interface Bounded {
+interface CostBound {
   /** Highest possible cost. */
   bound: LedgerPrice;
 }
 
 /** `Priced`: the request of a model with its highest cost. */
-export interface CallOrder<Model extends Answering, Priced extends Bounded, Body> {
+export interface CallOrder<Model extends AnsweringModel, Priced extends CostBound, Body> {
   request: RouteRequest<Body, unknown, 'buyer'>;
   attempts: readonly NamedModel<Model>[];
   price(attempt: NamedModel<Model>): Priced;
@@ -36,9 +36,9 @@ export interface CallOrder<Model extends Answering, Priced extends Bounded, Body
 }
 
 /** Running call of a model, with its hold. */
-export type ModelCall<Model extends Answering, Priced> = Priced & RunningCall<Model>;
+export type ModelCall<Model extends AnsweringModel, Priced> = Priced & RunningCall<Model>;
 
-interface RunningCall<Model extends Answering> {
+interface RunningCall<Model extends AnsweringModel> {
   attempt: NamedModel<Model>;
   provider: TextProvider;
   hold: LedgerHold;
@@ -73,7 +73,7 @@ type ModelCallDependencies = Pick<Dependencies, 'core' | 'accounts' | 'providers
  * Tries the models in order, each with its own limits and hold. Throws the error for the client when no model answered;
  * then no hold is open.
  */
-export async function askModelsInOrder<Model extends Answering, Priced extends Bounded, T>(
+export async function askModelsInOrder<Model extends AnsweringModel, Priced extends CostBound, T>(
   dependencies: ModelCallDependencies,
   order: CallOrder<Model, Priced, unknown>,
   ask: (call: ModelCall<Model, Priced>) => Promise<T>,
@@ -109,13 +109,13 @@ function isNoRoom(error: unknown): boolean {
   return error instanceof FareboxError && NO_ROOM.has(error.code);
 }
 
-interface CallWork<Model extends Answering, Priced extends Bounded, T> {
+interface CallWork<Model extends AnsweringModel, Priced extends CostBound, T> {
   attempt: NamedModel<Model>;
   index: number;
   work(call: ModelCall<Model, Priced>): Promise<T>;
 }
 
-async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
+async function purchaseCall<Model extends AnsweringModel, Priced extends CostBound, T>(
   dependencies: ModelCallDependencies,
   { request, price, drainMs, isStream }: CallOrder<Model, Priced, unknown>,
   { attempt, index, work }: CallWork<Model, Priced, T>,
@@ -145,7 +145,7 @@ async function purchaseCall<Model extends Answering, Priced extends Bounded, T>(
   });
 }
 
-async function informed<Model extends Answering, Priced extends Bounded>(
+async function informed<Model extends AnsweringModel, Priced extends CostBound>(
   call: ModelCall<Model, Priced>,
   { inform }: CallOrder<Model, Priced, unknown>,
 ): Promise<ModelCall<Model, Priced>> {
@@ -166,7 +166,7 @@ export function chatId(requestId: string): string {
 export function openUpstreamCall(
   request: Pick<RouteRequest<unknown, unknown, 'buyer'>, 'whenGone' | 'expired' | 'ending'>,
   { drainMs, isStream = false }: { drainMs: number; isStream?: boolean | undefined },
-): Pick<RunningCall<Answering>, 'signal' | 'end' | 'leftAt'> {
+): Pick<RunningCall<AnsweringModel>, 'signal' | 'end' | 'leftAt'> {
   const { ending } = request;
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -202,16 +202,16 @@ export function requireRecipient(request: Pick<RouteRequest<unknown, unknown, 'b
   if (request.isCutOff) throw restarting();
 }
 
-export interface Settled extends CountedUsage {
+export interface CallBill extends CountedUsage {
   /** Cost as reported to the client. */
   cost: LedgerPrice;
 }
 
 /** Writes the bill; resolves when it stands. The bill of an abandoned call is never above its hold. */
 export async function settleCall(
-  { attempt, hold, startedAt, end }: RunningCall<Answering>,
+  { attempt, hold, startedAt, end }: RunningCall<AnsweringModel>,
   produced: TextOutput,
-): Promise<Settled> {
+): Promise<CallBill> {
   end();
   const { usage, counted } = produced;
   const executionMs = Math.round(performance.now() - startedAt);

@@ -5,7 +5,7 @@ import type { ChatChoice, ChatDelta, TokenLogprob, TokenUsage } from '../../doma
 import { withoutThinking } from '../../domain/text/thinking.ts';
 import type { ServiceParameters } from './chatBody.ts';
 
-export interface Heading {
+export interface AnswerHeading {
   id: string;
   /** Unix seconds. */
   created: number;

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../infra/config/config.ts';
 
-export type Loose = Record<string, unknown>;
+export type UncheckedBody = Record<string, unknown>;
 
 const RENAMED: Readonly<Record<string, string>> = {
   input: 'messages',
@@ -34,11 +34,11 @@ export function splitModelName(name: string): { id: string; suffix: string | und
 
 export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): unknown {
   if (!isObject(sent)) return sent;
-  const body: Loose = { ...sent };
+  const body: UncheckedBody = { ...sent };
   for (const [from, to] of Object.entries(RENAMED)) rename(body, from, to);
   const search = webSearchOf(body);
   const parameters = ownParametersOf(body, brand);
-  const settings: Loose = { ...parameters, ...search };
+  const settings: UncheckedBody = { ...parameters, ...search };
   if (typeof body.model === 'string') {
     const { id, suffix } = splitModelName(body.model);
     body.model = id;
@@ -53,7 +53,7 @@ export function rewriteChat(sent: unknown, { brand }: Pick<Config, 'brand'>): un
 /**
  * `service_parameters` under its own name and those of the brand, as a copy; undefined when there is no such object.
  */
-export function ownParametersOf(body: Loose, brand: Config['brand']): Loose | undefined {
+export function ownParametersOf(body: UncheckedBody, brand: Config['brand']): UncheckedBody | undefined {
   const aliases = [brand.name, ...brand.aliases];
   for (const alias of aliases) rename(body, `${alias}_parameters`, 'service_parameters');
   if (!isObject(body.service_parameters)) return undefined;
@@ -64,18 +64,18 @@ export function ownParametersOf(body: Loose, brand: Config['brand']): Loose | un
   return parameters;
 }
 
-export function isObject(value: unknown): value is Loose {
+export function isObject(value: unknown): value is UncheckedBody {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The published name wins where both are sent; the schema says so when it does not know the other. */
-function rename(object: Loose, from: string, to: string): void {
+function rename(object: UncheckedBody, from: string, to: string): void {
   if (from === to || !Object.hasOwn(object, from) || Object.hasOwn(object, to)) return;
   object[to] = object[from];
   delete object[from];
 }
 
-function webSearchOf(body: Loose): Loose {
+function webSearchOf(body: UncheckedBody): UncheckedBody {
   if (typeof body.web_search !== 'boolean') return {};
   const on = body.web_search;
   delete body.web_search;
@@ -83,8 +83,8 @@ function webSearchOf(body: Loose): Loose {
 }
 
 /** Values are URL-decoded and override the body; unknown names are ignored. */
-function settingsOf(suffix: string, brand: Config['brand']): Loose {
-  const settings: Loose = {};
+function settingsOf(suffix: string, brand: Config['brand']): UncheckedBody {
+  const settings: UncheckedBody = {};
   for (const [given, value] of new URLSearchParams(suffix)) {
     const aliased = /^include_([a-z][a-z0-9-]*)_system_prompt$/.exec(given)?.[1] ?? '';
     const isBrand = aliased === brand.name || brand.aliases.includes(aliased);

@@ -6,20 +6,20 @@ import type { ChatEvent, ToolCall } from '../../domain/text/chat.ts';
 import { createThinkingFilter, type ThinkingFilter } from '../../domain/text/thinking.ts';
 import { streamedError } from '../http/upstreamErrors.ts';
 import type { StreamForm } from './answerForm.ts';
-import type { Settled } from './modelCall.ts';
-import { type Heading, isStripped, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
-import { documentsCall, effectiveParameters, type Presenting } from './web/presentWebResults.ts';
+import type { CallBill } from './modelCall.ts';
+import { type AnswerHeading, isStripped, presentCost, presentDelta, presentLogprobs, presentUsage } from './present.ts';
+import { type AnswerPresentation, documentsCall, effectiveParameters } from './web/presentWebResults.ts';
 
 type Delta = Extract<ChatEvent, { type: 'delta' }>;
 type FinishEvent = Extract<ChatEvent, { type: 'finish' }>;
 
-function headOf({ id, created, model }: Heading) {
+function headOf({ id, created, model }: AnswerHeading) {
   return { id, object: 'chat.completion.chunk', created, model };
 }
 
 export class StreamWriter implements StreamForm {
   readonly #head: string;
-  readonly #presenting: Presenting;
+  readonly #presenting: AnswerPresentation;
   readonly #stripped: boolean;
   /** Choices whose first delta was sent: it names the role. */
   readonly #begun = new Set<number>();
@@ -29,7 +29,7 @@ export class StreamWriter implements StreamForm {
   #calledFirst = false;
   readonly #filters = new Map<number, ThinkingFilter>();
 
-  constructor(heading: Heading, presenting: Presenting) {
+  constructor(heading: AnswerHeading, presenting: AnswerPresentation) {
     this.#head = `data: ${JSON.stringify(headOf(heading)).slice(0, -1)},"choices":`;
     this.#presenting = presenting;
     this.#stripped = isStripped(presenting.parameters);
@@ -59,7 +59,7 @@ export class StreamWriter implements StreamForm {
     return call ? results + this.#callFirst(call) : results;
   }
 
-  end({ usage, cost }: Settled, after: { balance?: object }): string {
+  end({ usage, cost }: CallBill, after: { balance?: object }): string {
     const told = { usage: presentUsage(usage), cost: presentCost(cost), ...after };
     return `${this.#head}[],${JSON.stringify(told).slice(1)}\n\n`;
   }

@@ -74,7 +74,7 @@ export class Tally {
   }
 }
 
-interface Received {
+interface ReceivedText {
   output: string;
   reasoning: string;
   /** Tokens of both texts when they are encrypted. */
@@ -94,7 +94,7 @@ interface ReportedUsage {
  */
 async function largerCount(
   request: ChatRequest,
-  received: Received,
+  received: ReceivedText,
   { told, isFinal }: ReportedUsage,
 ): Promise<CountedUsage> {
   if (!told) return { usage: await countProduced(request, received), counted: true };
@@ -123,14 +123,14 @@ export async function countCompletion(request: ChatRequest, completion: Completi
 
 type ReceivedTokens = Pick<TokenUsage, 'completionTokens' | 'reasoningTokens'>;
 
-async function countReceived({ e2eeHeaders }: ChatRequest, received: Received): Promise<ReceivedTokens> {
+async function countReceived({ e2eeHeaders }: ChatRequest, received: ReceivedText): Promise<ReceivedTokens> {
   if (e2eeHeaders) return { completionTokens: received.sealedTokens, reasoningTokens: 0 };
   const { output, reasoning } = received;
   const [outputTokens, reasoningTokens] = await Promise.all([countTokens(output), countTokens(reasoning)]);
   return { completionTokens: outputTokens + reasoningTokens, reasoningTokens };
 }
 
-async function countProduced(request: ChatRequest, received: Received): Promise<TokenUsage> {
+async function countProduced(request: ChatRequest, received: ReceivedText): Promise<TokenUsage> {
   const { completionTokens, reasoningTokens } = await countReceived(request, received);
   const promptTokens = completionTokens === 0 ? 0 : await countAllOfPrompt(request);
   return { promptTokens, cachedTokens: 0, cacheWriteTokens: 0, completionTokens, reasoningTokens };

@@ -6,8 +6,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { preparedAnswer } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
 import { isLinked } from '../models.ts';
-import { deliver } from '../queue/deliver.ts';
-import { giveUpJob } from '../queue/jobRoutes.ts';
+import { deliverJob } from '../queue/deliverJob.ts';
+import { discardJob } from '../queue/jobRoutes.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 
@@ -22,7 +22,7 @@ export const downloadRoute = defineRoute({
   async handler(dependencies, { params, headers }) {
     const job = await linkedJob(dependencies, params.token ?? '');
     if (job.state !== 'stored') throw notThere();
-    return await deliver(dependencies, {
+    return await deliverJob(dependencies, {
       job,
       model: dependencies.core.config.modelCatalogue.byId.get(job.modelId),
       rangeHeader: headers.range,
@@ -39,7 +39,7 @@ export const deleteDownloadRoute = defineRoute({
   async handler(dependencies, { params }) {
     const job = await linkedJob(dependencies, params.token ?? '');
     if (isFinal(job.state)) throw notThere();
-    if (await giveUpJob(dependencies, job)) return preparedAnswer(undefined, { status: 204 });
+    if (await discardJob(dependencies, job)) return preparedAnswer(undefined, { status: 204 });
     const message = 'The media could not be deleted yet; please try again.';
     throw new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 1 });
   },

@@ -26,7 +26,7 @@ import {
   QUEUE_DEADLINE_MS,
   type QueuedJob,
 } from '../queue/placeOrder.ts';
-import { type HandedIn, sealedParts } from '../queue/sealedParts.ts';
+import { type RequestMedium, sealedParts } from '../queue/sealedParts.ts';
 import { readWebhook, withWebhook } from '../queue/webhook.ts';
 import { consentTo } from './consent.ts';
 import { downloadUrl } from './downloadToken.ts';
@@ -87,7 +87,7 @@ export const queueRoute = defineRoute({
   },
 });
 
-interface Offered {
+interface OfferedVideo {
   model: VideoModel;
   offer: Extract<VideoOffer, { ok: true }>;
 }
@@ -95,7 +95,7 @@ interface Offered {
 async function dryRunOf(
   dependencies: Dependencies,
   request: VideoQueueRequest,
-  { model, offer }: Offered,
+  { model, offer }: OfferedVideo,
 ): Promise<Answer> {
   const { body } = request;
   let source: MeasuredVideo | undefined;
@@ -121,7 +121,7 @@ async function queued({ core }: Dependencies, { queueId, modelId, replayed }: Qu
 
 interface OrderedMedia {
   sealed: SealedMedium[];
-  handedIn: HandedIn[];
+  handedIn: RequestMedium[];
 }
 
 /**
@@ -129,7 +129,7 @@ interface OrderedMedia {
  * Throws FareboxError `invalid_request` for a data URL that is none.
  */
 function takeMedia(media: readonly NamedMedium[]): OrderedMedia {
-  const handedIn: HandedIn[] = [];
+  const handedIn: RequestMedium[] = [];
   const sealed = media.map(({ url, ...place }, index): SealedMedium => {
     const inline = readDataUrl(url);
     if (inline === undefined) return { ...place, url };

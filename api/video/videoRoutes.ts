@@ -1,7 +1,7 @@
 /** Video routes (VIDEO-1 to VIDEO-9). */
 
 import type { Route } from '../http/route.ts';
-import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
+import { defineCompleteRoute, defineRetrieveRoute } from '../queue/jobRoutes.ts';
 import { deleteDownloadRoute, downloadRoute } from './downloads.ts';
 import { VIDEO_DESCRIPTIONS } from './openapi.ts';
 import { queueRoute } from './queue.ts';
@@ -12,8 +12,8 @@ const kind = 'video';
 export const VIDEO_ROUTES: readonly Route[] = [
   quoteRoute,
   queueRoute,
-  retrieveRouteOf({ kind, path: '/video/retrieve', describes: VIDEO_DESCRIPTIONS.retrieve }),
-  completeRouteOf({ kind, path: '/video/complete', describes: VIDEO_DESCRIPTIONS.complete }),
+  defineRetrieveRoute({ kind, path: '/video/retrieve', describes: VIDEO_DESCRIPTIONS.retrieve }),
+  defineCompleteRoute({ kind, path: '/video/complete', describes: VIDEO_DESCRIPTIONS.complete }),
   downloadRoute,
   deleteDownloadRoute,
 ];

@@ -24,18 +24,18 @@ export interface SourceAudio {
 
 /** Throws FareboxError with the refusal of the order that would follow, or `unavailable` where too many wait. */
 export async function measureSourceAudio(
-  means: MeasureDependencies,
+  dependencies: MeasureDependencies,
   source: SourceAudio,
   signal: AbortSignal,
 ): Promise<MeasuredAudio> {
-  const { folders } = means.providers;
+  const { folders } = dependencies.providers;
   const folder = await folders.create();
   try {
-    const { ffmpegPath, ffprobePath } = means.core.config;
+    const { ffmpegPath, ffprobePath } = dependencies.core.config;
     const tools = { ffmpegPath, ffprobePath, workFolder: folders.root };
     const wanted = {
       // A slow address must not occupy a decoder.
-      path: await bring(means, { source, path: join(folder, 'source') }, signal),
+      path: await bring(dependencies, { source, path: join(folder, 'source') }, signal),
       accepted: source.model.acceptedAudioFormats,
       maxSeconds: longestBillableSeconds(source.model),
       signal,

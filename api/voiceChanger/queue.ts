@@ -17,7 +17,7 @@ import { requireCallable, requireVoiceChanger } from '../models.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import { countUnpaidReading, readWithinBudget } from '../paid/readings.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
-import { completeRouteOf, retrieveRouteOf } from '../queue/jobRoutes.ts';
+import { defineCompleteRoute, defineRetrieveRoute } from '../queue/jobRoutes.ts';
 import {
   isOrderReplay,
   type JobOrder,
@@ -152,13 +152,13 @@ function queued({ queueId, modelId, durationSeconds, replayed }: QueuedJob): Ans
 /** Kind of the jobs of POST /audio/voice-changer/retrieve and /complete. */
 const kind = 'voice-changer';
 
-export const retrieveVoiceChangeRoute = retrieveRouteOf({
+export const retrieveVoiceChangeRoute = defineRetrieveRoute({
   kind,
   path: '/audio/voice-changer/retrieve',
   describes: VOICE_CHANGER_DESCRIPTIONS.retrieve,
 });
 
-export const completeVoiceChangeRoute = completeRouteOf({
+export const completeVoiceChangeRoute = defineCompleteRoute({
   kind,
   path: '/audio/voice-changer/complete',
   describes: VOICE_CHANGER_DESCRIPTIONS.complete,

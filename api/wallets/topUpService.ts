@@ -92,7 +92,7 @@ export function createTopUpService(
   const inFlight = new Map<string, Promise<PresentedTopUp>>();
   const taken: PaymentsInFlight = new Map();
   const semaphore = createSemaphore({ atOnce: 16, maxWaiting: 128, maxWaitMs: 5_000 });
-  const check: Check = (presentation) => {
+  const check: PaymentCheck = (presentation) => {
     const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
     return semaphore.run(() => mustBePayable(presentation, signal), signal);
   };
@@ -134,11 +134,11 @@ async function readRow({ sql }: TopUpDependencies, payment: SignedPayment): Prom
   return row;
 }
 
-type Check = (presentation: Presentation) => Promise<void>;
+type PaymentCheck = (presentation: Presentation) => Promise<void>;
 
 async function settlePresented(
   dependencies: TopUpDependencies & { taken: PaymentsInFlight },
-  check: Check,
+  check: PaymentCheck,
   presentation: Presentation,
 ): Promise<PresentedTopUp> {
   const { payment } = presentation;

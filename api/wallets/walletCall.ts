@@ -20,7 +20,7 @@ function isSolvent(funds: Funds): boolean {
   return funds.account === 'active' && canConsume(funds);
 }
 
-type Serving = Pick<Dependencies, 'core' | 'accounts' | 'limits'>;
+type WalletCallDependencies = Pick<Dependencies, 'core' | 'accounts' | 'limits'>;
 
 /** A wallet has no key. */
 function payerOf(accountId: string): Payer {
@@ -37,7 +37,7 @@ interface WalletCallInput {
  * and FareboxError `rate_limited` when the address has too many calls of wallets without funds.
  */
 export async function serveWallet(
-  serving: Serving,
+  serving: WalletCallDependencies,
   { accountId, ctx, call, address }: WalletCallInput & { call: CallLimits; address: () => string },
   work: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -79,7 +79,7 @@ const TOO_MANY = { error: 'Too many concurrent requests', code: 'X402_CONCURRENC
 /** Adds top-up instructions for a wallet that cannot pay (WALLET-8). */
 async function insteadOf(
   error: unknown,
-  serving: Serving,
+  serving: WalletCallDependencies,
   { accountId, ctx }: WalletCallInput,
 ): Promise<Answer | undefined> {
   if (!(error instanceof FareboxError) || error.code !== 'insufficient_balance') return undefined;

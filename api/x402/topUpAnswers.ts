@@ -6,7 +6,7 @@ import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
-import { shownWallet } from './shownWallet.ts';
+import { presentWallet } from './presentWallet.ts';
 
 export const NOT_CONFIGURED = {
   error: 'X402_NOT_CONFIGURED',
@@ -31,7 +31,7 @@ const ASK_AGAIN =
  * `isPayer`: the payer itself signed in with the payment. A signed payment is public once it is on the chain, so a
  * presenter of a settled payment learns its state only, and not the present balance of the wallet.
  */
-export async function seenAnswer(
+export async function topUpStateAnswer(
   sql: Sql,
   { row, paymentId, known }: PresentedTopUp,
   isPayer: boolean,
@@ -76,7 +76,7 @@ async function creditedAnswer(row: TopUpRow, sql: Sql | undefined): Promise<Answ
   const { paymentId, network, payer, transaction = '', creditedNano = 0n } = row;
   const balance = sql && (await balanceOf(sql, row.accountId));
   const data = {
-    walletAddress: shownWallet(payer),
+    walletAddress: presentWallet(payer),
     amountCredited: nanoToNumber(creditedNano),
     ...(balance && { newBalance: nanoToNumberDown(balance.usd + balance.bundled) }),
     paymentId,

@@ -17,7 +17,7 @@ import { defineRoute, type RouteRequest } from '../http/route.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
 import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readExpiredPayment } from './readPayment.ts';
-import { NOT_CONFIGURED, offerAnswer, refusedAnswer, seenAnswer } from './topUpAnswers.ts';
+import { NOT_CONFIGURED, offerAnswer, refusedAnswer, topUpStateAnswer } from './topUpAnswers.ts';
 
 const PATH = '/x402/top-up';
 /** Includes the query of the chain, the start and the wait for the credit. */
@@ -34,7 +34,7 @@ export const topUpRoute = defineRoute({
   access: 'open',
   deadlineMs: DEADLINE_MS,
   describes: X402_DESCRIPTIONS.topUp,
-  closed: closedWithoutNetworks,
+  closed: notConfiguredAnswer,
   async handler(dependencies, request) {
     const perMinute = dependencies.core.config.limits.perAddressPerMinute;
     await limitAddress(dependencies.limits.calls, request.address, { path: PATH, perMinute });
@@ -50,7 +50,7 @@ export const topUpRoute = defineRoute({
   },
 });
 
-export function closedWithoutNetworks({ accounts: { payments } }: Dependencies): Answer | undefined {
+export function notConfiguredAnswer({ accounts: { payments } }: Dependencies): Answer | undefined {
   return payments.size === 0 ? json(NOT_CONFIGURED, { status: 503 }) : undefined;
 }
 
@@ -59,7 +59,7 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
   if (header === undefined) return await offer(dependencies, request);
   const named = networkOfPayment(dependencies, header);
   const { seen, isPayer } = await request.waitFor(take(dependencies, request, named));
-  return await seenAnswer(dependencies.core.sql, seen, isPayer);
+  return await topUpStateAnswer(dependencies.core.sql, seen, isPayer);
 }
 
 /** Every token is worth one dollar and has six decimals. */

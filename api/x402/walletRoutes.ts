@@ -13,23 +13,23 @@ import { type Balance, balanceOf } from '../../infra/postgres/ledger.ts';
 import { type WalletTransaction, walletTransactions } from '../../infra/postgres/walletTransactions.ts';
 import { json } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
+import { asInteger } from '../http/parameterSchema.ts';
 import { defineRoute } from '../http/route.ts';
-import { asInteger } from '../http/shownAs.ts';
 import { X402_DESCRIPTIONS } from './openapi.ts';
-import { shownWallet } from './shownWallet.ts';
-import { closedWithoutNetworks } from './topUpRoute.ts';
+import { presentWallet } from './presentWallet.ts';
+import { notConfiguredAnswer } from './topUpRoute.ts';
 
 export const walletBalanceRoute = defineRoute({
   method: 'GET',
   path: '/x402/balance/{walletAddress}',
   access: 'own-wallet',
   describes: X402_DESCRIPTIONS.balance,
-  closed: closedWithoutNetworks,
+  closed: notConfiguredAnswer,
   async handler({ core: { sql } }, { caller, params }) {
     mustBeOwn(caller.wallet, params.walletAddress);
     const balance = (await balanceOf(sql, caller.accountId)) ?? NOTHING;
     const data = {
-      walletAddress: shownWallet(caller.wallet),
+      walletAddress: presentWallet(caller.wallet),
       balanceUsd: nanoToNumberDown(dollarsOf(balance)),
       canConsume: canConsume(balance),
       minimumTopUpUsd: MIN_TOP_UP_USD,
@@ -65,7 +65,7 @@ export const walletTransactionsRoute = defineRoute({
   access: 'own-wallet',
   query: transactionsQuery,
   describes: X402_DESCRIPTIONS.transactions,
-  closed: closedWithoutNetworks,
+  closed: notConfiguredAnswer,
   async handler({ core: { sql } }, { caller, params, query: { limit, offset } }) {
     mustBeOwn(caller.wallet, params.walletAddress);
     const { accountId, wallet } = caller;
@@ -75,7 +75,7 @@ export const walletTransactionsRoute = defineRoute({
       walletTransactions(sql, { accountId, limit: limit + 1, offset }),
     ]);
     const data = {
-      walletAddress: shownWallet(wallet),
+      walletAddress: presentWallet(wallet),
       currentBalance: nanoToNumberDown(dollarsOf(balance)),
       transactions: rows.slice(0, limit).map(presentTransaction),
       pagination: { limit, offset, hasMore: rows.length > limit },

@@ -11,7 +11,7 @@ export type AccountAct =
   /** Reason of the refusal, for the operator. */
   | { outcome: 'refused'; reason: string };
 
-interface Standing {
+interface AccountStatus {
   status: 'active' | 'suspended';
   isErased: boolean;
 }
@@ -26,7 +26,7 @@ export async function resumeAccount(pool: pg.Pool, accountId: string): Promise<A
   return await changeStatus(pool, accountId, 'active');
 }
 
-async function changeStatus(pool: pg.Pool, accountId: string, status: Standing['status']): Promise<AccountAct> {
+async function changeStatus(pool: pg.Pool, accountId: string, status: AccountStatus['status']): Promise<AccountAct> {
   return await inTransaction(pool, async (client) => {
     const standing = await lockAccount(client, accountId);
     if (!standing) return { outcome: 'unknown' };
@@ -98,8 +98,8 @@ const ERASURES: readonly [string, string][] = [
   ['storedMedia', `update jobs set media_expires_at = '-infinity' where account_id = $1 and state = 'stored'`],
 ];
 
-async function lockAccount(client: pg.PoolClient, accountId: string): Promise<Standing | undefined> {
-  const { rows } = await client.query<Standing>(
+async function lockAccount(client: pg.PoolClient, accountId: string): Promise<AccountStatus | undefined> {
+  const { rows } = await client.query<AccountStatus>(
     `select status, erased_at is not null as "isErased" from accounts where id = $1 for no key update`,
     [accountId],
   );

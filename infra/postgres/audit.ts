@@ -24,7 +24,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-export interface Act {
+export interface AuditedAct {
   accountId: string;
   actor: Actor;
   action: AuditAction;
@@ -48,7 +48,7 @@ export interface AuditEvent {
 }
 
 /** Call it with the client of the act's transaction: neither is ever visible without the other. */
-export async function recordAct(client: SqlClient, act: Act): Promise<void> {
+export async function recordAct(client: SqlClient, act: AuditedAct): Promise<void> {
   const { actor } = act;
   await runLedgerStatement(client, {
     name: 'audit_record',

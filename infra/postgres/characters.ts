@@ -141,9 +141,9 @@ export async function findCharacter(sql: SqlClient, name: string): Promise<Liste
   return rows[0];
 }
 
-type Bind = (value: unknown) => string;
+type BindValue = (value: unknown) => string;
 
-function filters(search: CharacterSearch, bind: Bind): string[] {
+function filters(search: CharacterSearch, bind: BindValue): string[] {
   const conditions = [`adult = ${bind(search.adult)}`];
   if (search.pro !== undefined) conditions.push(`pro = ${bind(search.pro)}`);
   if (search.webEnabled !== undefined) conditions.push(`web_enabled = ${bind(search.webEnabled)}`);
@@ -153,7 +153,7 @@ function filters(search: CharacterSearch, bind: Bind): string[] {
   return conditions;
 }
 
-function anyOf(column: 'tags' | 'categories', labels: readonly string[], bind: Bind): string {
+function anyOf(column: 'tags' | 'categories', labels: readonly string[], bind: BindValue): string {
   const wanted = bind(labels.map((label) => label.toLowerCase()));
   return `exists (select 1 from unnest(${column}) as label where lower(label) = any(${wanted}))`;
 }
@@ -165,7 +165,7 @@ const PLAIN_WORDS = /^[\p{L}\p{N}\s]+$/u;
  * Hashtags match whole tags. Other text matches anywhere in name, description and tags; plain words also in any order
  * and place. There are no patterns.
  */
-function wordConditions(text: string, bind: Bind): string[] {
+function wordConditions(text: string, bind: BindValue): string[] {
   const words = text.split(/\s+/).filter((word) => word !== '');
   const hashtags = words.filter((word) => /^#[^#]/.test(word));
   const rest = words.filter((word) => !hashtags.includes(word)).join(' ');

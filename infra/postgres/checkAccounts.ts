@@ -5,10 +5,10 @@
 import { ACCOUNT_RULES, PAGE_PARAMETERS } from './accountInvariants.ts';
 import { BookedSums } from './bookedSums.ts';
 import { startOfDay, timestampOf } from './checkSlice.ts';
-import { type Finding, type Findings, findBroken, inSnapshot, type Read } from './ledgerSnapshots.ts';
+import { type Finding, type Findings, findBroken, inSnapshot, type SnapshotReader } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 
-export interface OpenBooks {
+export interface UnsealedBooks {
   /** Sums of the transfers from the last seal until `summedUntil`. */
   sums: BookedSums;
   /** Unix ms. */
@@ -21,7 +21,7 @@ export interface OpenBooks {
 
 const PAGE = 500;
 
-export async function checkAccounts(sql: SqlClient, books: OpenBooks, findings: Findings): Promise<void> {
+export async function checkAccounts(sql: SqlClient, books: UnsealedBooks, findings: Findings): Promise<void> {
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const page = await inSnapshot(sql, async (read) => {
@@ -39,15 +39,15 @@ export async function checkAccounts(sql: SqlClient, books: OpenBooks, findings: 
   }
 }
 
-async function accountsAfter(read: Read, after: string): Promise<string[]> {
+async function accountsAfter(read: SnapshotReader, after: string): Promise<string[]> {
   const rows = await read('select id from accounts where id > $1 order by id limit $2', [after, PAGE]);
   return rows.map(({ id }) => String(id));
 }
 
 /** Days before the last seal appear again through later refunds. */
 async function firstDay(
-  read: Read,
-  { sums, summedUntil, unsealedFrom, full }: OpenBooks,
+  read: SnapshotReader,
+  { sums, summedUntil, unsealedFrom, full }: UnsealedBooks,
   ids: readonly string[],
 ): Promise<string> {
   if (full || unsealedFrom === null) return '-infinity';
@@ -61,15 +61,15 @@ async function firstDay(
 }
 
 /** Reads every transfer since the last seal again, in the snapshot of the balances. */
-function withoutSums(books: OpenBooks): OpenBooks {
+function withoutSums(books: UnsealedBooks): UnsealedBooks {
   const { unsealedFrom } = books;
   const summedUntil = unsealedFrom === null ? Number.NEGATIVE_INFINITY : startOfDay(unsealedFrom);
   return { ...books, sums: new BookedSums(), summedUntil };
 }
 
 async function checkPage(
-  read: Read,
-  books: OpenBooks,
+  read: SnapshotReader,
+  books: UnsealedBooks,
   { ids, from }: { ids: readonly string[]; from: string },
 ): Promise<Finding[]> {
   const sums = books.sums.of(ids);

@@ -1,6 +1,6 @@
 /** The ledger between two times: rules of single rows, sums of transfers, and hashes of rows. */
 import { SLICE_RULES } from './ledgerInvariants.ts';
-import { type Finding, findBroken, type Read, type SnapshotRow } from './ledgerSnapshots.ts';
+import { type Finding, findBroken, type SnapshotReader, type SnapshotRow } from './ledgerSnapshots.ts';
 import { ARCHIVED_OPERATION_RULES, OPERATION_RULES } from './operationInvariants.ts';
 
 /** Unix ms, `to` exclusive; infinite at the ends. */
@@ -22,9 +22,9 @@ export function checksOf(
   slice: Slice,
   report: (found: SliceReport) => void,
   { isArchived = false } = {},
-): ((read: Read) => Promise<void>)[] {
+): ((read: SnapshotReader) => Promise<void>)[] {
   const values = rangeOf(slice);
-  const checkOperations = async (read: Read) => {
+  const checkOperations = async (read: SnapshotReader) => {
     const settledLater: string[] = [];
     const settledHere: string[] = [];
     const set = isArchived ? ARCHIVED_OPERATION_RULES : OPERATION_RULES;
@@ -34,7 +34,7 @@ export function checksOf(
     });
     report({ findings, settledLater, settledHere });
   };
-  const checkRows = async (read: Read) => {
+  const checkRows = async (read: SnapshotReader) => {
     for (const set of SLICE_RULES) {
       report({ findings: await findBroken(read, { set, values }), settledLater: [], settledHere: [] });
     }
@@ -86,7 +86,11 @@ function hashOf(table: HashedTable): string {
   return `sum(hashtextextended(hash_record_extended(row(${HASHED[table]}), 0)::text, 0))`;
 }
 
-export async function sumSlice(read: Read, slice: Slice, { hashed }: { hashed: boolean }): Promise<KindSum[]> {
+export async function sumSlice(
+  read: SnapshotReader,
+  slice: Slice,
+  { hashed }: { hashed: boolean },
+): Promise<KindSum[]> {
   const rows = await read(
     `select account_id, key_id, currency, kind, day::text, ${CREATED_DAY}::text as created_day, sum(amount)::text as amount,
         count(*)::int as count, ${hashed ? hashOf('transfers') : '0'}::text as hash
@@ -105,7 +109,7 @@ export async function sumSlice(read: Read, slice: Slice, { hashed }: { hashed: b
   }));
 }
 
-export async function hashSlice(read: Read, table: HashedTable, slice: Slice): Promise<HashedRows[]> {
+export async function hashSlice(read: SnapshotReader, table: HashedTable, slice: Slice): Promise<HashedRows[]> {
   const rows = await read(
     `select ${CREATED_DAY}::text as created_day, count(*)::int as count, ${hashOf(table)}::text as hash
       from ${table} where created_at >= $1 and created_at < $2 group by ${CREATED_DAY}`,

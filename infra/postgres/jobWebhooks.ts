@@ -41,7 +41,7 @@ export async function purgeWebhooks(sql: SqlClient, page: PurgePage): Promise<nu
   return rowCount ?? 0;
 }
 
-export interface UntoldEvent {
+export interface UnsentEvent {
   queueId: string;
   accountId: string;
   event: WebhookEvent;
@@ -55,10 +55,10 @@ export interface UntoldEvent {
  */
 export async function unsentEvents(
   sql: SqlClient,
-  page: { graceMs: number; withinMs: number; limit: number; after: UntoldEvent | undefined },
-): Promise<UntoldEvent[]> {
+  page: { graceMs: number; withinMs: number; limit: number; after: UnsentEvent | undefined },
+): Promise<UnsentEvent[]> {
   const { graceMs, withinMs, limit, after } = page;
-  const { rows } = await sql.query<UntoldEvent>(
+  const { rows } = await sql.query<UnsentEvent>(
     `select w.queue_id as "queueId", w.account_id as "accountId", 'job.' || e.event as event,
          w.created_at::text as "orderedAt"
        from job_webhooks w join job_events e on e.queue_id = w.queue_id and 'job.' || e.event = any (w.events)

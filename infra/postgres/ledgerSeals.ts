@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { BookedSums } from './bookedSums.ts';
 import type { BookedSum, HashedRows, HashedTable, KindSum } from './checkSlice.ts';
 import { SEALED_DAY } from './ledgerInvariants.ts';
-import type { Finding, Read, SnapshotRow } from './ledgerSnapshots.ts';
+import type { Finding, SnapshotReader, SnapshotRow } from './ledgerSnapshots.ts';
 import { inTransaction } from './pool.ts';
 
 /** Rows of one UTC day, collected slice by slice. */
@@ -74,7 +74,7 @@ function digestOf(sums: Iterable<BookedSum>): string {
 }
 
 /** First unsealed day; null: no day is sealed. Days are sealed in order, without a gap. */
-export async function unsealedFrom(read: Read): Promise<string | null> {
+export async function unsealedFrom(read: SnapshotReader): Promise<string | null> {
   const [row] = await read('select (max(day) + 1)::text as day from sealed_days');
   return typeof row?.day === 'string' ? row.day : null;
 }
@@ -98,7 +98,11 @@ interface Comparison {
 }
 
 /** Compares a sealed day with its rows, and the sums that later checks build on with both. */
-export async function verifySeal(read: Read, record: DayRecord, { isArchived }: Comparison): Promise<Finding[]> {
+export async function verifySeal(
+  read: SnapshotReader,
+  record: DayRecord,
+  { isArchived }: Comparison,
+): Promise<Finding[]> {
   const { day } = record;
   const found = record.seal();
   const [sealed] = await read(SEAL, [day]);
@@ -116,7 +120,7 @@ const SEAL = `select transfers::int, operations::int, jobs::int, sums as totals,
     operations_hash::text as "operationsHash", jobs_hash::text as "jobsHash",
     encode(sums_digest, 'hex') as "sumsDigest" from sealed_days where day = $1`;
 
-async function findWrongSums(read: Read, day: string, sealed: SnapshotRow): Promise<string[]> {
+async function findWrongSums(read: SnapshotReader, day: string, sealed: SnapshotRow): Promise<string[]> {
   const problems: string[] = [];
   const sums = await sealedSums(read, day);
   if (digestOf(sums) !== sealed.sumsDigest) problems.push('sealed_sums is not what was sealed');
@@ -139,7 +143,7 @@ function ordered(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Object.entries(value).sort() : value;
 }
 
-async function sealedSums(read: Read, day: string): Promise<BookedSum[]> {
+async function sealedSums(read: SnapshotReader, day: string): Promise<BookedSum[]> {
   const rows = await read(
     'select account_id, key_id, currency, booked_day::text, amount::text from sealed_sums where day = $1',
     [day],

@@ -8,10 +8,10 @@ import { type RuleSet, ruleStatement } from './ruleSet.ts';
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 export type SnapshotRow = Record<string, unknown>;
-export type Read = (text: string, values?: unknown[]) => Promise<SnapshotRow[]>;
+export type SnapshotReader = (text: string, values?: unknown[]) => Promise<SnapshotRow[]>;
 
 /** All reads of `work` are of one snapshot. On a client the caller's transaction determines it. */
-export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promise<T>): Promise<T> {
+export async function inSnapshot<T>(sql: SqlClient, work: (read: SnapshotReader) => Promise<T>): Promise<T> {
   if (!(sql instanceof pg.Pool)) return await work(readerOf(sql));
   const client = await sql.connect();
   let failure: Error | undefined;
@@ -33,7 +33,10 @@ export async function inSnapshot<T>(sql: SqlClient, work: (read: Read) => Promis
  * Each part reads in its own snapshot, as many at a time as the pool has connections: for past rows, which do not
  * change. On a client they run one after the other.
  */
-export async function inSnapshots(sql: SqlClient, parts: readonly ((read: Read) => Promise<void>)[]): Promise<void> {
+export async function inSnapshots(
+  sql: SqlClient,
+  parts: readonly ((read: SnapshotReader) => Promise<void>)[],
+): Promise<void> {
   if (!(sql instanceof pg.Pool)) {
     for (const part of parts) await part(readerOf(sql));
     return;
@@ -47,7 +50,7 @@ export async function inSnapshots(sql: SqlClient, parts: readonly ((read: Read) 
   for (const reader of ended) if (reader.status === 'rejected') throw reader.reason;
 }
 
-function readerOf(client: pg.PoolClient): Read {
+function readerOf(client: pg.PoolClient): SnapshotReader {
   return async (text, values = []) => {
     const statement = { text, values, query_timeout: STATEMENT_TIMEOUT_MS };
     return (await client.query<SnapshotRow>(statement)).rows;
@@ -94,7 +97,7 @@ export interface RuleQuery {
 
 /** Reads the rows that violate a rule; `see` gets each row. */
 export async function findBroken(
-  read: Read,
+  read: SnapshotReader,
   { set, values = [], prefix = '' }: RuleQuery,
   see: (row: SnapshotRow) => void = () => undefined,
 ): Promise<Finding[]> {

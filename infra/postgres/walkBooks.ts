@@ -15,12 +15,12 @@ import {
   timestampOf,
 } from './checkSlice.ts';
 import { DayRecord, unsealedFrom, verifySeal } from './ledgerSeals.ts';
-import { type Findings, inSnapshot, inSnapshots, type Read } from './ledgerSnapshots.ts';
+import { type Findings, inSnapshot, inSnapshots, type SnapshotReader } from './ledgerSnapshots.ts';
 import type { SqlClient } from './pool.ts';
 import { ARCHIVED_RANGES } from './ruleTerms.ts';
 
-/** Times in Unix ms, each the start of a day except `summedUntil`. */
-export interface Extent {
+/** Times in Unix ms, each the start of a day but `summedUntil`. */
+export interface CheckExtent {
   first: number;
   /** Later transfers may still be uncommitted: they are not summed here. */
   summedUntil: number;
@@ -47,7 +47,10 @@ const OPEN_ROWS = `select extract(epoch from ledger_now())::float8 * 1000 as now
 const ARCHIVED_UNTIL = `select extract(epoch from until)::float8 * 1000 as until from ${ARCHIVED_RANGES} a
   where since is null and until is not null`;
 
-export async function readExtent(sql: SqlClient, { full, seal }: { full: boolean; seal: boolean }): Promise<Extent> {
+export async function readExtent(
+  sql: SqlClient,
+  { full, seal }: { full: boolean; seal: boolean },
+): Promise<CheckExtent> {
   const { unsealed, now, openSince, archivedUntil } = await inSnapshot(sql, readMarks);
   const committedUntil = floorToMinute(now - COMMIT_MARGIN_MS);
   const first = full || unsealed === null ? await findFirstDay(sql, committedUntil) : startOfDay(unsealed);
@@ -60,7 +63,7 @@ export async function readExtent(sql: SqlClient, { full, seal }: { full: boolean
   };
 }
 
-async function readMarks(read: Read) {
+async function readMarks(read: SnapshotReader) {
   const unsealed = await unsealedFrom(read);
   const [open] = await read(OPEN_ROWS);
   const [archived] = await read(ARCHIVED_UNTIL);
@@ -95,7 +98,7 @@ function floorToMinute(ms: number): number {
 }
 
 interface WalkScope {
-  extent: Extent;
+  extent: CheckExtent;
   /** Violations are added to it. */
   findings: Findings;
 }
@@ -117,7 +120,7 @@ export async function walkBooks(sql: SqlClient, { extent, findings }: WalkScope)
   const walk = new Walk(sql, { extent, findings });
   const slices: Slice[] = [];
   let lengthMs = MAX_SLICE_MS;
-  const fitNext = async (read: Read, from: number) => {
+  const fitNext = async (read: SnapshotReader, from: number) => {
     if (from >= extent.summedUntil) return;
     const ends = [...boundariesOf(extent).filter((at) => at > from), from + lengthMs];
     const { to, rows } = await fitSlice(read, { from, to: Math.min(...ends) });
@@ -135,7 +138,7 @@ export async function walkBooks(sql: SqlClient, { extent, findings }: WalkScope)
 }
 
 /** Slices end at these times, so that all days of a slice are archived, sealed, to be sealed or open. */
-function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }: Extent): number[] {
+function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }: CheckExtent): number[] {
   const unsealed = unsealedFrom === null ? [] : [startOfDay(unsealedFrom)];
   return [archivedUntil, ...unsealed, closedUntil, summedUntil];
 }
@@ -144,7 +147,7 @@ function boundariesOf({ archivedUntil, unsealedFrom, closedUntil, summedUntil }:
 const MAX_SLICE_ROWS = 200_000;
 
 /** End of the part of a slice that is read at once, from its start, and the row count of the larger table in it. */
-async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; rows: number }> {
+async function fitSlice(read: SnapshotReader, { from, to }: Slice): Promise<{ to: number; rows: number }> {
   for (let end = to; ; end = from + Math.max(floorToMinute((end - from) / 4), MINUTE_MS)) {
     const rows = await countRows(read, { from, to: end });
     if (rows <= MAX_SLICE_ROWS || end - from <= MINUTE_MS) return { to: end, rows };
@@ -152,7 +155,7 @@ async function fitSlice(read: Read, { from, to }: Slice): Promise<{ to: number; 
 }
 
 /** Counts up to one above the limit. */
-async function countRows(read: Read, slice: Slice): Promise<number> {
+async function countRows(read: SnapshotReader, slice: Slice): Promise<number> {
   let most = 0;
   for (const table of ['transfers', 'operations']) {
     const [row] = await read(
@@ -168,7 +171,7 @@ async function countRows(read: Read, slice: Slice): Promise<number> {
 
 class Walk {
   readonly #sql: SqlClient;
-  readonly #extent: Extent;
+  readonly #extent: CheckExtent;
   readonly #findings: Findings;
   readonly #sums = new BookedSums();
   readonly #unmoved = new Set<string>();
@@ -184,17 +187,17 @@ class Walk {
   }
 
   /** Meanwhile `fitNext` finds the end of the next slice. */
-  async readSlice(slice: Slice, fitNext: (read: Read) => Promise<void>): Promise<void> {
+  async readSlice(slice: Slice, fitNext: (read: SnapshotReader) => Promise<void>): Promise<void> {
     const isSealed = this.#isSealed(dayOf(slice.from));
     const isArchived = isSealed && slice.from < this.#extent.archivedUntil;
     for (const day of daysOf(slice)) this.#openRecord(day);
     const hashed = this.#records.size > 0;
-    const sum = async (read: Read) => {
+    const sum = async (read: SnapshotReader) => {
       const sums = await sumSlice(read, slice, { hashed });
       for (const each of sums) this.#records.get(each.rows.day)?.addSum(each);
       if (!isSealed) this.#sums.add(sums);
     };
-    const hash = (table: HashedTable) => async (read: Read) => {
+    const hash = (table: HashedTable) => async (read: SnapshotReader) => {
       for (const rows of await hashSlice(read, table, slice)) this.#records.get(rows.day)?.addRows(table, rows);
     };
     await inSnapshots(this.#sql, [

@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import { type WorkFolder, withWorkplace } from '../../activities/folders.ts';
 import type { MeasuredOrder } from '../../activities/jobTerms.ts';
 import { requestOf } from '../../activities/requestOf.ts';
 import { unseal, waitUntilStored } from '../../activities/unseal.ts';
+import { type WorkFolder, withWorkFolder } from '../../activities/withWorkFolder.ts';
 import type { MeasuredMedium } from '../../domain/generation/media.ts';
 import { type SealedOrder, sealOrder } from '../../domain/generation/sealedOrder.ts';
 import { mediaKey, sealedOrderKey, sourceKey } from '../../infra/s3/objectKeys.ts';
@@ -197,7 +197,7 @@ describe('the folder of an activity', () => {
     const { removed, dependencies } = workplace();
     let seen: string | undefined;
     const run = () =>
-      withWorkplace(dependencies, ({ folder: own }) => {
+      withWorkFolder(dependencies, ({ folder: own }) => {
         seen = own;
         expect(removed).toEqual([]);
         return step();
@@ -213,7 +213,7 @@ describe('the folder of an activity', () => {
       beats += 1;
     });
     const step = () =>
-      withWorkplace(workplace().dependencies, async (own) => {
+      withWorkFolder(workplace().dependencies, async (own) => {
         own.heartbeat();
         return own.signal;
       });

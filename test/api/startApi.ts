@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../api/app.ts';
-import { createReadiness, type Part } from '../../api/http/health.ts';
+import { createReadiness, type HealthCheck } from '../../api/http/health.ts';
 import type { Route } from '../../api/http/route.ts';
 import { type OpenedDependencies, openDependencies } from '../../api/openDependencies.ts';
 import { ROUTES } from '../../api/routes.ts';
@@ -46,7 +46,7 @@ export interface TestApiOptions {
   /** World of another process, to run beside it. */
   environment?: Record<string, string>;
   config?: (config: Config) => Config;
-  parts?: (parts: Part[]) => Part[];
+  parts?: (parts: HealthCheck[]) => HealthCheck[];
   connectionsPerAddress?: number;
   /** `published` keeps the published error budgets. By default no account reaches one. */
   budgets?: 'published';

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { cancelGeneration, completeGeneration, submitGeneration } from '../../api/queue/queued.ts';
+import { cancelGeneration, completeGeneration, submitGeneration } from '../../api/queue/generationClient.ts';
 import { toneWav } from '../../bench/wav.ts';
 import { openWorld, type World } from '../../bench/world.ts';
 import { sealOrder } from '../../domain/generation/sealedOrder.ts';

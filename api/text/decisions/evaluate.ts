@@ -14,7 +14,7 @@ import { type DecisionPlan, maxTokensOf, type PlannedQuestion } from './decision
 /** Calls of one request that run at the same time. */
 const SIDE_BY_SIDE = 8;
 
-export interface Evaluating {
+export interface EvaluationInput {
   call: ModelCall<DecisionModel, DecisionPlan>;
   complete: NonNullable<TextProvider['complete']>;
   endUser: string;
@@ -41,7 +41,7 @@ export class DecisionTally {
 }
 
 /** Throws UpstreamFailure; then no call is running. */
-export async function evaluate(terms: Evaluating): Promise<Record<string, DecisionAnswer>> {
+export async function evaluate(terms: EvaluationInput): Promise<Record<string, DecisionAnswer>> {
   const failed = new AbortController();
   const context: EvaluationContext = {
     ...terms,
@@ -71,7 +71,7 @@ export async function evaluate(terms: Evaluating): Promise<Record<string, Decisi
   return Object.fromEntries(answers.filter((answer) => answer !== undefined));
 }
 
-interface EvaluationContext extends Evaluating {
+interface EvaluationContext extends EvaluationInput {
   gate: Gate;
   signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /** Items of a response in the public form (TEXT-25). */
 import type { FinishReason, ReasoningDetail, TokenUsage } from '../../../domain/text/chat.ts';
-import type { Citation, Heading } from '../present.ts';
+import type { AnswerHeading, Citation } from '../present.ts';
 
 export type ItemStatus = 'completed' | 'in_progress';
 
@@ -38,7 +38,7 @@ export function callItem({ id, callId, name, arguments: text }: FunctionCall, st
 }
 
 /** Encrypted reasoning of the service as one opaque text; undefined when there is none. */
-export function sealedOf(details: readonly ReasoningDetail[]): string | undefined {
+export function encodeSealedReasoning(details: readonly ReasoningDetail[]): string | undefined {
   const sealed = details.filter(({ data }) => data !== undefined);
   return sealed.length === 0 ? undefined : Buffer.from(JSON.stringify(sealed)).toString('base64');
 }
@@ -53,7 +53,7 @@ export function incompleteReason(reason: FinishReason | undefined): string | und
   return reason && CUT[reason];
 }
 
-export interface Contents {
+export interface ResponseContents {
   status: 'completed' | 'incomplete' | 'in_progress' | 'failed';
   output: readonly object[];
   usage?: TokenUsage;
@@ -62,7 +62,7 @@ export interface Contents {
   error?: { code: string; message: string };
 }
 
-export function presentResponse({ id, created, model }: Heading, contents: Contents) {
+export function presentResponse({ id, created, model }: AnswerHeading, contents: ResponseContents) {
   const { status, output, usage, reason, error } = contents;
   return {
     ...{ id: `resp_${id}`, object: 'response' as const, created_at: created, model, status },

@@ -1,17 +1,17 @@
 /** Answer in the form of a response (TEXT-25). */
 import { FareboxError } from '../../../domain/errors.ts';
-import type { AnswerForm, Made } from '../answerForm.ts';
-import type { Attempts, ChatAttempt } from '../chatAttempts.ts';
+import type { AnswerForm, CompletedAnswer } from '../answerForm.ts';
+import type { ChatAttempt, ChatAttempts } from '../chatAttempts.ts';
 import type { Citation } from '../present.ts';
 import {
   annotationsOf,
   callItem,
+  encodeSealedReasoning,
   type ItemStatus,
   incompleteReason,
   messageItem,
   presentResponse,
   reasoningItem,
-  sealedOf,
   textPart,
 } from './items.ts';
 import { ResponseWriter } from './responseWriter.ts';
@@ -27,12 +27,12 @@ export function responseForm(order: ResponsesOrder): AnswerForm {
   };
 }
 
-function citationsOf({ webResults }: Made['call']): readonly Citation[] {
+function citationsOf({ webResults }: CompletedAnswer['call']): readonly Citation[] {
   return webResults?.citations ?? [];
 }
 
 /** This form has no fields for an end-to-end encrypted answer. */
-function choose(attempts: Attempts, { service_parameters: wanted }: ResponsesOrder): Attempts {
+function choose(attempts: ChatAttempts, { service_parameters: wanted }: ResponsesOrder): ChatAttempts {
   if (wanted.enable_e2ee === false) return attempts;
   const sealed = ({ model }: ChatAttempt) => model.spec.capabilities?.supportsE2EE === true;
   const [first, ...others] = attempts;
@@ -42,7 +42,7 @@ function choose(attempts: Attempts, { service_parameters: wanted }: ResponsesOrd
 }
 
 /** In the published order: reasoning, search, calls, message. */
-function whole({ heading, call, completion, settled }: Made, sealedReasoning: boolean): object {
+function whole({ heading, call, completion, settled }: CompletedAnswer, sealedReasoning: boolean): object {
   const citations = citationsOf(call);
   const [choice] = completion.choices;
   const {
@@ -55,7 +55,7 @@ function whole({ heading, call, completion, settled }: Made, sealedReasoning: bo
   };
   const reason = incompleteReason(choice?.finishReason);
   const last: ItemStatus = reason === undefined ? 'completed' : 'in_progress';
-  const sealed = sealedReasoning ? sealedOf(reasoning_details) : undefined;
+  const sealed = sealedReasoning ? encodeSealedReasoning(reasoning_details) : undefined;
   const says = (content ?? '') !== '';
   const output: object[] = [];
   if (thought !== '' || sealed !== undefined) output.push(reasoningItem(`rs_${heading.id}`, thought, sealed));

@@ -2,17 +2,17 @@
 import type { ChatDelta, ChatEvent, FinishReason, ReasoningDetail } from '../../../domain/text/chat.ts';
 import { streamedError } from '../../http/upstreamErrors.ts';
 import type { StreamForm } from '../answerForm.ts';
-import type { Settled } from '../modelCall.ts';
-import type { Citation, Heading } from '../present.ts';
+import type { CallBill } from '../modelCall.ts';
+import type { AnswerHeading, Citation } from '../present.ts';
 import {
   callItem,
+  encodeSealedReasoning,
   type FunctionCall,
   type ItemStatus,
   incompleteReason,
   messageItem,
   presentResponse,
   reasoningItem,
-  sealedOf,
   textPart,
 } from './items.ts';
 
@@ -28,14 +28,14 @@ interface OpenItem<K extends Item['kind']> {
   at: number;
 }
 
-export interface Opening {
-  heading: Heading;
+export interface ResponseWriterOptions {
+  heading: AnswerHeading;
   citations: readonly Citation[];
   sealedReasoning: boolean;
 }
 
 export class ResponseWriter implements StreamForm {
-  readonly #opening: Opening;
+  readonly #opening: ResponseWriterOptions;
   readonly #items: Item[] = [];
   /** By index of the call in chat events. */
   readonly #calls = new Map<number, OpenItem<'call'>>();
@@ -45,7 +45,7 @@ export class ResponseWriter implements StreamForm {
   #sequence = 0;
   #finished: FinishReason | undefined = undefined;
 
-  constructor(opening: Opening) {
+  constructor(opening: ResponseWriterOptions) {
     this.#opening = opening;
   }
 
@@ -63,7 +63,7 @@ export class ResponseWriter implements StreamForm {
     return text;
   }
 
-  end({ usage }: Settled): string {
+  end({ usage }: CallBill): string {
     const reason = incompleteReason(this.#finished);
     const status = reason === undefined ? 'completed' : 'incomplete';
     const begun = this.#items.length === 0 ? this.#openMessage() : '';
@@ -73,7 +73,7 @@ export class ResponseWriter implements StreamForm {
     return begun + done + this.#frame(`response.${status}`, { response });
   }
 
-  failed(thrown: unknown, { usage }: Settled): string {
+  failed(thrown: unknown, { usage }: CallBill): string {
     const { code, message } = streamedError(thrown);
     const output = this.#items.map((_, at) => this.#present(at, this.#statusOf(at, true)));
     const contents = { status: 'failed', error: { code, message }, output, usage } as const;
@@ -115,7 +115,7 @@ export class ResponseWriter implements StreamForm {
 
   #seal(details: readonly ReasoningDetail[]): string {
     this.#details.push(...details);
-    return sealedOf(details) === undefined ? '' : this.#openReasoning();
+    return encodeSealedReasoning(details) === undefined ? '' : this.#openReasoning();
   }
 
   #say(delta: string): string {
@@ -189,6 +189,6 @@ export class ResponseWriter implements StreamForm {
     const item = this.#items[at] as Item;
     if (item.kind === 'call') return callItem(item, status);
     if (item.kind === 'message') return messageItem(item.id, [textPart(item.text)], status);
-    return reasoningItem(item.id, item.text, sealedOf(this.#details));
+    return reasoningItem(item.id, item.text, encodeSealedReasoning(this.#details));
   }
 }

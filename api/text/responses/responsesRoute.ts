@@ -3,7 +3,7 @@ import { FareboxError } from '../../../domain/errors.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { defineRoute } from '../../http/route.ts';
 import { answerChat, DEADLINE_MS, estimateChat, MAX_BODY_BYTES } from '../chatRoute.ts';
-import { asFunctionTool, isObject, type Loose, ownParametersOf, splitModelName } from '../rewriteChat.ts';
+import { asFunctionTool, isObject, ownParametersOf, splitModelName, type UncheckedBody } from '../rewriteChat.ts';
 import { RESPONSES_DESCRIPTION } from './openapi.ts';
 import { responseForm } from './responseForm.ts';
 import { responsesOrder } from './toChatBody.ts';
@@ -50,7 +50,7 @@ function inOwnWords(error: unknown): unknown {
 /** Brings a body of POST /responses in another shape to the published one, before the schema checks it. */
 function rewriteResponses(sent: unknown, { brand }: Pick<Config, 'brand'>): unknown {
   if (!isObject(sent)) return sent;
-  const body: Loose = { ...sent };
+  const body: UncheckedBody = { ...sent };
   const parameters = ownParametersOf(body, brand);
   if (parameters !== undefined) body.service_parameters = parameters;
   // Settings in the model name are for chat only (TEXT-4).

@@ -12,7 +12,7 @@ export interface FoundPage {
   failure: string;
 }
 
-interface Terms {
+interface BlockTerms {
   /** Highest number of tokens of the whole text. */
   tokens: number;
   /** Whether the answer shall cite its sources. */
@@ -25,7 +25,7 @@ const MARKS =
   'Use no other marks, and no number that is not below.';
 
 /** Undefined: the engine did not answer. */
-export function searchBlock(results: readonly SearchResult[] | undefined, { tokens, marked }: Terms): string {
+export function searchBlock(results: readonly SearchResult[] | undefined, { tokens, marked }: BlockTerms): string {
   const day = `Today is ${new Date().toISOString().slice(0, 10)} (UTC).`;
   if (results === undefined) {
     const words =
@@ -44,7 +44,7 @@ export function searchBlock(results: readonly SearchResult[] | undefined, { toke
 
 export function pagesBlock(
   pages: readonly FoundPage[],
-  { tokens, marked, passedOver }: Terms & { passedOver: number },
+  { tokens, marked, passedOver }: BlockTerms & { passedOver: number },
 ): string {
   const more = passedOver === 0 ? '' : `${passedOver} more addresses were not read.`;
   const head = [
@@ -71,7 +71,7 @@ export function pagesBlock(
   return compose(head, entries, tokens);
 }
 
-interface Entry {
+interface BlockEntry {
   open: string;
   /** Text of foreign pages. */
   lines: string[];
@@ -82,7 +82,7 @@ interface Entry {
 const MAX_LETTERS_PER_TOKEN = 4;
 
 /** Each entry gets an equal share; later ones get what earlier ones leave. */
-function compose(head: readonly string[], entries: readonly Entry[], tokens: number): string {
+function compose(head: readonly string[], entries: readonly BlockEntry[], tokens: number): string {
   const begun = head.filter((line) => line !== '').join('\n');
   let left = tokens - estimateTokens(begun) - 1;
   const parts = entries.map(({ open, lines, close }, index) => {

@@ -4,13 +4,13 @@ import type { ServiceParameters } from '../chatBody.ts';
 import type { ChatCall } from '../chatCall.ts';
 import { presentParameters } from '../present.ts';
 
-export interface Presenting {
+export interface AnswerPresentation {
   call: Pick<ChatCall, 'webResults' | 'request'>;
   parameters: ServiceParameters;
 }
 
 /** Effective settings, with the results. */
-export function effectiveParameters({ call, parameters }: Presenting) {
+export function effectiveParameters({ call, parameters }: AnswerPresentation) {
   const settings = { ...parameters };
   settings.enable_x_search = call.request.xSearch === true;
   // An encrypted request cannot be extended.
@@ -19,7 +19,7 @@ export function effectiveParameters({ call, parameters }: Presenting) {
 }
 
 /** Undefined: not requested, or no lookup. */
-export function documentsCall({ call: { webResults }, parameters }: Presenting): ToolCall | undefined {
+export function documentsCall({ call: { webResults }, parameters }: AnswerPresentation): ToolCall | undefined {
   if (!parameters.return_search_results_as_documents) return undefined;
   if (!webResults?.addOns.some(({ count }) => count > 0)) return undefined;
   const documents = webResults.citations.map(({ title, url, content = '', date = null }, index) => ({
@@ -40,7 +40,7 @@ interface ChatChoice {
 }
 
 /** The first choice with the documents as a tool call, before those of the model. */
-export function withDocuments<Shown extends ChatChoice>(choices: readonly Shown[], presenting: Presenting) {
+export function withDocuments<Shown extends ChatChoice>(choices: readonly Shown[], presenting: AnswerPresentation) {
   const call = documentsCall(presenting);
   if (!call) return choices;
   return choices.map((choice) => {

@@ -83,7 +83,7 @@ function createLookup(addOns: AddOn[], tokens: number, go: () => Promise<WebResu
 const VISITS_PER_MINUTE = 60;
 
 /** Throws FareboxError `rate_limited`. */
-export async function limitVisits(
+export async function limitPageFetches(
   { limits: { calls: limits } }: Pick<Dependencies, 'limits'>,
   accountId: string,
   lookup: WebLookup | undefined,

@@ -1,8 +1,8 @@
 /** Costs of open streams of job events, and their end when nothing happens. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { beginStory, continueStory } from '../../../api/jobs/jobStory.ts';
+import { appendChanges, createEventState } from '../../../api/jobs/jobEventState.ts';
 import { streamJobEvents } from '../../../api/jobs/streamJobEvents.ts';
-import { WATCHES_PER_ACCOUNT, type Watch } from '../../../api/queue/jobWatch.ts';
+import { type JobChangeWaiter, WATCHES_PER_ACCOUNT } from '../../../api/queue/jobWatch.ts';
 import { createLogger } from '../../../infra/log.ts';
 import { type JobChange, readChanges } from '../../../infra/postgres/jobChanges.ts';
 import { type Payer, payer } from '../billing/usageWorld.ts';
@@ -80,7 +80,7 @@ describe('open streams', () => {
   });
 
   it('of ten accounts leave places to others', () => {
-    const open: Watch[] = [];
+    const open: JobChangeWaiter[] = [];
     const openAll = (accountId: string) => {
       for (let count = 0; ; count += 1) {
         try {
@@ -110,7 +110,7 @@ describe('open streams', () => {
   });
 });
 
-describe('an event stream', () => {
+describe('the stream of a job', () => {
   const quiet = createLogger({ level: 'silent', name: 'test', destination: { write: () => undefined } });
 
   /** Runs a stream with milliseconds in place of seconds and hours. */
@@ -121,15 +121,15 @@ describe('an event stream', () => {
   }) {
     const { sql } = api.opened.dependencies.core;
     const queueId = await acceptJob(sql, who);
-    const story = beginStory(queueId);
-    const begun = continueStory(story, await readChanges(sql, { queueId, after: 0 }));
+    const eventState = createEventState(queueId);
+    const firstEvents = appendChanges(eventState, await readChanges(sql, { queueId, after: 0 }));
     const read = more.read ?? ((after: number) => readChanges(sql, { queueId, after }));
     const watch = watches().watch({ queueId, accountId: who.accountId });
     const { signal } = new AbortController();
     const times = { heartbeatMs: 50, longestMs: more.longestMs ?? 420 };
-    const mayHear = async () => true;
-    const telling = { watch, story, begun, read, mayHear, signal, stopping: signal, log: quiet, times };
-    await streamJobEvents(telling, more.take);
+    const isKeyValid = async () => true;
+    const stream = { watch, eventState, firstEvents, read, isKeyValid, signal, stopping: signal, log: quiet, times };
+    await streamJobEvents(stream, more.take);
     return queueId;
   }
 

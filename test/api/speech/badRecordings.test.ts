@@ -134,6 +134,6 @@ it('bills the decoded length, whatever length the file declares', async () => {
   }
 });
 
-it('leaves no file behind', async () => {
-  await expect.poll(() => readdirSync(world.api.opened.folders.root)).toEqual([]);
+it('leaves nothing behind', async () => {
+  await expect.poll(() => readdirSync(world.api.opened.dependencies.providers.folders.root)).toEqual([]);
 });

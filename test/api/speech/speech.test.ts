@@ -294,7 +294,7 @@ it('leaves no file behind after any call', async () => {
   await (await speak({ input: 'Hi', streaming: true })).arrayBuffer();
   world.script.failure = failure('failed');
   await speak({ input: 'Hi' });
-  const root = world.api.opened.folders.root;
+  const root = world.api.opened.dependencies.providers.folders.root;
   await expect.poll(() => readdirSync(root)).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failedBody, inProgressBody, timeoutBody } from '../../../api/x402/schema.ts';
-import { seenAnswer } from '../../../api/x402/topUpAnswers.ts';
+import { topUpStateAnswer } from '../../../api/x402/topUpAnswers.ts';
 import type { TopUpState } from '../../../domain/payments/topUp.ts';
 import { openPool } from '../../../infra/postgres/pool.ts';
 import type { TopUpRow } from '../../../infra/postgres/topUps.ts';
@@ -24,8 +24,8 @@ describe('a payment that is not credited', () => {
     'and is %s is reported as pending with its transaction: 504 at first, 409 on repetition',
     async (state) => {
       const row = rowIn(state, TRANSACTION);
-      const first = await seenAnswer(sql, { paymentId, row, known: false }, false);
-      const again = await seenAnswer(sql, { paymentId, row, known: true }, false);
+      const first = await topUpStateAnswer(sql, { paymentId, row, known: false }, false);
+      const again = await topUpStateAnswer(sql, { paymentId, row, known: true }, false);
       const details = { status: 'pending', paymentId, transaction: TRANSACTION };
       expect(first).toMatchObject({ status: 504, headers: { 'Retry-After': '2' }, body: { details } });
       expect(again).toMatchObject({ status: 409, headers: { 'Retry-After': '2' }, body: { details } });
@@ -34,19 +34,16 @@ describe('a payment that is not credited', () => {
     },
   );
 
-  it('and is not recorded yet is reported as pending', async () => {
-    const answer = await seenAnswer(sql, { paymentId, row: undefined, known: false }, false);
+  it('and is not written down yet is told as pending', async () => {
+    const answer = await topUpStateAnswer(sql, { paymentId, row: undefined, known: false }, false);
     expect(answer).toMatchObject({ status: 504, body: { details: { status: 'pending', paymentId } } });
   });
 
-  it.each(['refused', 'failed', 'wrong'] as const)(
-    'and is %s is reported as failed, in public words',
-    async (state) => {
-      const answer = await seenAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
-      expect(answer.status).toBe(402);
-      const body = failedBody.parse('body' in answer && answer.body);
-      expect(body.details).toEqual({ status: state, paymentId });
-      expect(JSON.stringify(body)).not.toContain('inner words');
-    },
-  );
+  it.each(['refused', 'failed', 'wrong'] as const)('and is %s is told as failed, in public words', async (state) => {
+    const answer = await topUpStateAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
+    expect(answer.status).toBe(402);
+    const body = failedBody.parse('body' in answer && answer.body);
+    expect(body.details).toEqual({ status: state, paymentId });
+    expect(JSON.stringify(body)).not.toContain('inner words');
+  });
 });

@@ -4,7 +4,7 @@ import { presentEvent } from '../../domain/presentJob.ts';
 import type { JobChange } from '../../infra/postgres/jobChanges.ts';
 import { changeId, endId } from './eventCursor.ts';
 
-export interface JobStory {
+export interface JobEventState {
   queueId: string;
   /** Number of the last change; 0: none yet. */
   seq: number;
@@ -13,38 +13,38 @@ export interface JobStory {
   progress: number | null;
 }
 
-export function beginStory(queueId: string): JobStory {
+export function createEventState(queueId: string): JobEventState {
   return { queueId, seq: 0, state: 'accepted', progress: null };
 }
 
 /** Adds changes in order, and returns the events of those above `after`. */
-export function continueStory(story: JobStory, changes: readonly JobChange[], after = 0): string {
+export function appendChanges(eventState: JobEventState, changes: readonly JobChange[], after = 0): string {
   let text = '';
   for (const change of changes) {
-    story.seq = change.seq;
-    if (change.kind === 'state') story.state = change.state;
-    if (change.kind === 'progress') story.progress = change.progress;
-    if (change.seq > after) text += eventOf(changeId(change.seq), change.kind, presentChange(story, change));
+    eventState.seq = change.seq;
+    if (change.kind === 'state') eventState.state = change.state;
+    if (change.kind === 'progress') eventState.progress = change.progress;
+    if (change.seq > after) text += eventOf(changeId(change.seq), change.kind, presentChange(eventState, change));
   }
   return text;
 }
 
 /** Only delivery and deletion can follow, by the client or at the end of the retention. */
-export function isOver({ seq, state }: JobStory): boolean {
+export function isEnded({ seq, state }: JobEventState): boolean {
   return seq > 0 && !isRunning(state);
 }
 
-export function endOf(story: JobStory): string {
-  return eventOf(endId(story.seq), 'end', standOf(story));
+export function endEventOf(eventState: JobEventState): string {
+  return eventOf(endId(eventState.seq), 'end', stateFieldsOf(eventState));
 }
 
-function standOf({ queueId, state, progress }: JobStory) {
+function stateFieldsOf({ queueId, state, progress }: JobEventState) {
   return { queue_id: queueId, state, progress };
 }
 
-function presentChange(story: JobStory, change: JobChange) {
-  if (change.kind === 'timeline') return { ...standOf(story), ...presentEvent(change) };
-  return { ...standOf(story), at: change.at.toISOString() };
+function presentChange(eventState: JobEventState, change: JobChange) {
+  if (change.kind === 'timeline') return { ...stateFieldsOf(eventState), ...presentEvent(change) };
+  return { ...stateFieldsOf(eventState), at: change.at.toISOString() };
 }
 
 function eventOf(id: string, name: string, data: object): string {

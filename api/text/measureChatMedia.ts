@@ -10,7 +10,7 @@ import type { MediaTools } from '../../engines/media/mediaTools.ts';
 import type { RequestShare } from '../../infra/accountShares.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export type Measuring = Pick<Dependencies, 'core' | 'providers'> & {
+export type MeasureContext = Pick<Dependencies, 'core' | 'providers'> & {
   signal: AbortSignal;
   share: RequestShare;
 };
@@ -27,8 +27,8 @@ const RAW_SAMPLES_PER_SECOND = 16_000;
 const RAW_SAMPLE_BYTES = { pcm16: 2, pcm24: 3 };
 
 /** Throws FareboxError `invalid_media`, `media_too_long`, or `unavailable` when too many wait. */
-export async function measuredAudio(
-  measuring: Measuring,
+export async function measureChatAudio(
+  measuring: MeasureContext,
   { bytes, format }: { bytes: Buffer; format: string },
 ): Promise<AudioPart> {
   if (format === 'pcm16' || format === 'pcm24') return rawAudio(bytes, format);
@@ -57,8 +57,8 @@ function rawAudio(bytes: Buffer, format: keyof typeof RAW_SAMPLE_BYTES): AudioPa
   return { type: 'audio', bytes, mediaType: `audio/${format}`, seconds: samples / RAW_SAMPLES_PER_SECOND };
 }
 
-/** Throws like `measuredAudio`, and `payload_too_large`. */
-export async function measuredVideo(measuring: Measuring, bytes: Buffer): Promise<VideoPart> {
+/** Throws like `measureChatAudio`, and `payload_too_large`. */
+export async function measureChatVideo(measuring: MeasureContext, bytes: Buffer): Promise<VideoPart> {
   const { video } = await inFile(measuring, bytes, async (tools, path) => {
     const outcome = await measureVideo(tools, {
       ...{ path, maxBytes: MAX_BYTES, maxSeconds: MAX_SECONDS, maxPixels: MAX_VIDEO_PIXELS },
@@ -71,9 +71,9 @@ export async function measuredVideo(measuring: Measuring, bytes: Buffer): Promis
   return { type: 'video', bytes, mediaType: contentType, seconds, audioSeconds };
 }
 
-type Refused = Pick<FareboxError, 'code' | 'message'> & { isTooComplex?: true };
+type MeasureRefusal = Pick<FareboxError, 'code' | 'message'> & { isTooComplex?: true };
 
-function refused(name: string, { code, message, isTooComplex }: Refused): FareboxError {
+function refused(name: string, { code, message, isTooComplex }: MeasureRefusal): FareboxError {
   return new FareboxError({
     code,
     message: `${name}: ${message}`,
@@ -82,7 +82,7 @@ function refused(name: string, { code, message, isTooComplex }: Refused): Farebo
 }
 
 async function inFile<T>(
-  { core: { config }, providers: { folders }, signal, share }: Measuring,
+  { core: { config }, providers: { folders }, signal, share }: MeasureContext,
   bytes: Buffer,
   measure: (tools: MediaTools, path: string) => Promise<T>,
 ): Promise<T> {

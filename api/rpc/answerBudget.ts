@@ -6,17 +6,17 @@ const LARGE_BYTES = 1024 * 1024;
 /** A few of the largest (providers/rpc: 25 MB). */
 const MAX_ACCOUNT_BYTES = 64 * 1024 * 1024;
 const MAX_BYTES = 512 * 1024 * 1024;
-export const NO_ROOM = 'no room';
+export const BUDGET_EXCEEDED = 'no room';
 
-export class AnswerRoom {
+export class AnswerBudget {
   #heldBytes = 0;
   readonly #heldByAccount = new Map<string, number>();
 
   /** Gives it back, once; undefined for an answer that is not large. */
-  take(accountId: string, sizeBytes: number): (() => void) | undefined | typeof NO_ROOM {
+  take(accountId: string, sizeBytes: number): (() => void) | undefined | typeof BUDGET_EXCEEDED {
     if (sizeBytes <= LARGE_BYTES) return undefined;
     const own = this.#heldByAccount.get(accountId) ?? 0;
-    if (own + sizeBytes > MAX_ACCOUNT_BYTES || this.#heldBytes + sizeBytes > MAX_BYTES) return NO_ROOM;
+    if (own + sizeBytes > MAX_ACCOUNT_BYTES || this.#heldBytes + sizeBytes > MAX_BYTES) return BUDGET_EXCEEDED;
     this.#hold(accountId, sizeBytes);
     let isHeld = true;
     return () => {

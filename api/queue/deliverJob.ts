@@ -12,10 +12,10 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, binary, json } from '../http/answer.ts';
 import { parseRange } from '../http/byteRange.ts';
 import { headerText } from '../http/headerText.ts';
-import { verdictOf } from './jobVerdict.ts';
-import { completeGeneration } from './queued.ts';
+import { completeGeneration } from './generationClient.ts';
+import { jobFailureAnswer } from './jobFailureAnswer.ts';
 
-export interface Delivery {
+export interface JobDelivery {
   job: JobRow;
   /** Undefined when the model has left the catalogue since. */
   model: Model | undefined;
@@ -24,7 +24,7 @@ export interface Delivery {
   deleteAfterwards: boolean;
 }
 
-export async function deliver(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+export async function deliverJob(dependencies: Dependencies, delivery: JobDelivery): Promise<Answer> {
   const { job } = delivery;
   if (isRunning(job.state)) {
     return await statusOf(dependencies, delivery, 'PROCESSING');
@@ -35,13 +35,13 @@ export async function deliver(dependencies: Dependencies, delivery: Delivery): P
     return await media(dependencies, delivery);
   }
   if (job.state === 'deleted' || job.state === 'expired') throw gone();
-  return verdictOf(dependencies.core.config, job);
+  return jobFailureAnswer(dependencies.core.config, job);
 }
 
 /** Elapsed and usual duration of the job. */
 export async function statusOf(
   { jobs }: Pick<Dependencies, 'jobs'>,
-  { job, model }: Pick<Delivery, 'job' | 'model'>,
+  { job, model }: Pick<JobDelivery, 'job' | 'model'>,
   status: 'PROCESSING' | 'COMPLETED',
 ): Promise<Answer> {
   return json({
@@ -66,7 +66,7 @@ function gone(): FareboxError {
   });
 }
 
-async function media(dependencies: Dependencies, delivery: Delivery): Promise<Answer> {
+async function media(dependencies: Dependencies, delivery: JobDelivery): Promise<Answer> {
   const { job } = delivery;
   const sizeBytes = job.outputBytes ?? 0;
   const range = parseRange(delivery.rangeHeader, sizeBytes);
@@ -96,7 +96,7 @@ async function media(dependencies: Dependencies, delivery: Delivery): Promise<An
   );
 }
 
-function mediaHeaders({ job, model }: Delivery): Record<string, string> {
+function mediaHeaders({ job, model }: JobDelivery): Record<string, string> {
   return {
     'Accept-Ranges': 'bytes',
     ETag: `"${job.outputSha256 ?? ''}"`,
@@ -121,7 +121,7 @@ function formatOf(contentType: string): string {
   return subtype === 'mpeg' ? 'mp3' : subtype;
 }
 
-interface Delivered {
+interface SentOutput {
   isReceived(): Promise<boolean>;
   /** The part that was sent includes the last byte. */
   toTheEnd: boolean;
@@ -131,7 +131,7 @@ interface Delivered {
  * After the last byte: records the delivery in the timeline, and deletes the media if the client asked for that and has
  * it.
  */
-async function delivered(dependencies: Dependencies, delivery: Delivery, how: Delivered): Promise<void> {
+async function delivered(dependencies: Dependencies, delivery: JobDelivery, how: SentOutput): Promise<void> {
   const { queueId } = delivery.job;
   const goes = delivery.deleteAfterwards && how.toTheEnd;
   const departure = goes ? depart(dependencies, queueId, how) : undefined;
@@ -140,7 +140,7 @@ async function delivered(dependencies: Dependencies, delivery: Delivery, how: De
   await departure;
 }
 
-async function depart({ jobs }: Dependencies, queueId: string, how: Delivered): Promise<void> {
+async function depart({ jobs }: Dependencies, queueId: string, how: SentOutput): Promise<void> {
   const { departures, temporal } = jobs;
   const departure = how.isReceived().then(async (received) => {
     if (received) await completeGeneration(temporal, queueId, { stored: true });

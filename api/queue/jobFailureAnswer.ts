@@ -8,7 +8,7 @@ import { type Answer, json } from '../http/answer.ts';
 import { FAILURE_STATUS } from './jobFailures.ts';
 
 /** The refund was committed before this answer. */
-export function verdictOf(config: Config, job: JobRow): Answer {
+export function jobFailureAnswer(config: Config, job: JobRow): Answer {
   const code: ErrorCode = isErrorCode(job.failureCode) ? job.failureCode : 'provider_failed';
   const status = FAILURE_STATUS[code];
   const message = job.failureMessage ?? 'The job failed.';

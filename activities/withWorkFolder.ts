@@ -9,7 +9,7 @@ export interface WorkFolder {
 }
 
 /** Runs a step with its own folder. */
-export async function withWorkplace<T>(
+export async function withWorkFolder<T>(
   dependencies: ActivityDependencies,
   step: (place: WorkFolder) => Promise<T>,
 ): Promise<T> {

@@ -45,7 +45,7 @@ const UNAVAILABLE = {
 } as const;
 
 /** `acceptBy` of an order is a time of the database, which decides by it. */
-interface Conductor {
+interface GenerationClient {
   core: Pick<CoreDependencies, 'clock'>;
   jobs: Pick<JobDependencies, 'temporal'>;
 }
@@ -55,7 +55,7 @@ interface Conductor {
  * After `unavailable` the order may have arrived all the same: the caller closes it before the client gets the error.
  */
 export async function submitGeneration(
-  { core: { clock }, jobs: { temporal } }: Conductor,
+  { core: { clock }, jobs: { temporal } }: GenerationClient,
   input: GenerationInput,
 ): Promise<AcceptResult | 'ended'> {
   const unreachableAt = clock.now() + UNREACHABLE_LIMIT_MS;

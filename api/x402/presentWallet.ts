@@ -2,6 +2,6 @@
 import { getAddress } from 'viem';
 import type { Wallet } from '../../domain/wallets.ts';
 
-export function shownWallet({ family, address }: Wallet): string {
+export function presentWallet({ family, address }: Wallet): string {
   return family === 'evm' ? getAddress(address) : address;
 }

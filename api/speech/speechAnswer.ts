@@ -20,7 +20,7 @@ const CONTENT_TYPES: Record<SpeechFormat, string> = {
 /** Twenty minutes of uncompressed stereo: 4,096 characters at a quarter of the speed. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-interface Spoken {
+interface SpeechOutput {
   format: SpeechFormat;
   workFolder: string;
   /** Aborted at the time limit of a stream. */
@@ -29,7 +29,7 @@ interface Spoken {
   done(): Promise<void>;
 }
 
-export async function wholeSpeech(speech: Speech, spoken: Spoken): Promise<BinaryAnswer> {
+export async function wholeSpeech(speech: Speech, spoken: SpeechOutput): Promise<BinaryAnswer> {
   const path = join(spoken.workFolder, 'speech');
   let sizeBytes = 0;
   const counted = async function* () {
@@ -45,7 +45,7 @@ export async function wholeSpeech(speech: Speech, spoken: Spoken): Promise<Binar
   return binary({ stream: file, contentType: CONTENT_TYPES[spoken.format], sizeBytes });
 }
 
-export async function streamedSpeech(speech: Speech, spoken: Spoken): Promise<StreamAnswer> {
+export async function streamedSpeech(speech: Speech, spoken: SpeechOutput): Promise<StreamAnswer> {
   const chunks = bounded(speech.bytes);
   const first = await chunks.next();
   if (first.done) throw noSound();
