@@ -125,15 +125,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
     return await withinDeadline(frame, { route, request: new HandlerRequest(context, query, NO_BODY) });
   }
   let model: string | undefined;
-  const { folders } = frame.dependencies.providers;
-  let folder: string | undefined;
-  const createFolder = async () => {
-    folder ??= await folders.create();
-    return folder;
-  };
-  const removeFolder = async () => {
-    if (folder !== undefined) await folders.remove(folder);
-  };
+  const folder = createFolderOnDemand(frame.dependencies.providers.folders);
   const body = await admitBody(frame, context, route.body);
   const reservedBytes = openReservedBytes(frame, context);
   askForBody(ctx);
@@ -147,7 +139,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
       ctx,
       readBody(ctx.req, body, {
         bodyReader: frame.bodyReader,
-        createFolder,
+        createFolder: folder.create,
         noteModel,
         reservedBytes,
         config: frame.dependencies.core.config,
@@ -161,13 +153,27 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
     request = new HandlerRequest(context, readQuery(ctx), read);
   } catch (error) {
     reservedBytes.release();
-    await removeFolder();
+    await folder.remove();
     context.share?.release();
     // A request that was refused before it was counted is counted now, and refused for that when there were too many.
     if (!read) await admit(context, model);
     throw error;
   }
-  return await withinDeadline(frame, { route, request, cleanUp: removeFolder, reservedBytes });
+  return await withinDeadline(frame, { route, request, cleanUp: folder.remove, reservedBytes });
+}
+
+/** A folder of one request: the first upload creates it, and `remove` does nothing without it. */
+function createFolderOnDemand(folders: Dependencies['providers']['folders']) {
+  let folder: string | undefined;
+  return {
+    create: async () => {
+      folder ??= await folders.create();
+      return folder;
+    },
+    remove: async () => {
+      if (folder !== undefined) await folders.remove(folder);
+    },
+  };
 }
 
 /** Checks that come before the body is read. A quote without a credential accepts no media. */
