@@ -121,8 +121,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
   if (checked) context.freePass = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     if (!route.countsItself) await admit(context, undefined);
-    const query = readQuery(ctx);
-    return await withinDeadline(frame, { route, request: new HandlerRequest(context, query, NO_BODY) });
+    return await withinDeadline(frame, { route, request: new HandlerRequest(context, readQuery(ctx), NO_BODY) });
   }
   let model: string | undefined;
   const folder = createFolderOnDemand(frame.dependencies.providers.folders);

@@ -1,6 +1,7 @@
 /**
- * Large answers are whole in memory until their client has read them. A client that asks on and does not read must not use up
- * the process's memory, nor the others' share of it. Smaller ones are not counted: the connections are.
+ * Memory budget for large answers, which stay whole in memory until their client has read them. A client that sends
+ * requests and does not read the answers must not use up the memory of the process or the share of other accounts. Smaller
+ * answers are not counted.
  */
 const LARGE_BYTES = 1024 * 1024;
 /** A few of the largest (providers/rpc: 25 MB). */
@@ -12,7 +13,7 @@ export class AnswerBudget {
   #heldBytes = 0;
   readonly #heldByAccount = new Map<string, number>();
 
-  /** Gives it back, once; undefined for an answer that is not large. */
+  /** Returns a function that releases the bytes; undefined for an answer that is not large. */
   take(accountId: string, sizeBytes: number): (() => void) | undefined | typeof BUDGET_EXCEEDED {
     if (sizeBytes <= LARGE_BYTES) return undefined;
     const own = this.#heldByAccount.get(accountId) ?? 0;

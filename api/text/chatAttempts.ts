@@ -206,7 +206,7 @@ export function addOnsOf({ xSearch }: ChatRequest, found: readonly AddOn[] = [])
 
 const MEDIA = { image_url: 'image', input_audio: 'audio', video_url: 'video' } as const;
 
-/** Features that a chat body asks for, and where. A file shows only when it is read if it is a picture (`attemptsWithVision`). */
+/** Features that a chat body asks for, and where. Whether a file is a picture is known when it is read (`attemptsWithVision`). */
 function featuresOf(body: ChatBody): Map<Feature, string> {
   const asked = new Map<Feature, string>();
   for (const message of body.messages) noteMedia(asked, message);
