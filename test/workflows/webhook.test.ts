@@ -1,7 +1,4 @@
-/**
- * Webhook deliveries: their times and number, and that a job never waits for one. The server is real, the activities
- * are not.
- */
+/** Webhook deliveries: times, number and independence of the job. The server is real, the activities are not. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AttemptResult, WebhookAttempt } from '../../activities/types.ts';

@@ -132,44 +132,39 @@ function dice(seed: number): (below: number) => number {
 }
 
 describe('the sums of all entries', () => {
-  it.each([1, 2, 3])(
-    'equal the payments of the account, to the last nano, in each currency (seed %i)',
-    async (seed) => {
-      const roll = dice(seed);
-      const funds = { usd: 90_071_992_547n, bundled: 8_123_456_789n, diem: 6_000_000_001n };
-      const { secret, ...who } = await payer(api, funds);
-      const { sql } = api.opened.dependencies.core;
-      const ledger = createLedger(sql);
-      for (let turn = 0; turn < 60; turn += 1) {
-        const operationId = randomUUID();
-        const price = { usd: BigInt(1 + roll(2_000_000_000)), diem: BigInt(1 + roll(2_000_000_000)) };
-        const order = { ...who, operationId, price, snapshot: SOLD };
-        if (roll(2) === 0) await charge(sql, order);
-        else {
-          await ledger.hold({ ...order, ttlMs: 60_000 });
-          const less = { usd: price.usd / 3n, diem: price.diem / 2n };
-          await (roll(4) === 0 ? ledger.release({ operationId }) : ledger.settle({ operationId, price: less }));
-        }
-        if (roll(3) > 0) continue;
-        const amount = { usd: price.usd / 7n, diem: price.diem / 7n };
-        const back = { operationId, chargeOperationId: operationId, reason: 'x' };
-        await refund(sql, roll(2) === 0 ? back : { ...back, amount });
+  it.each([1, 2, 3])('equal the payments to the nano in each currency (seed %i)', async (seed) => {
+    const roll = dice(seed);
+    const funds = { usd: 90_071_992_547n, bundled: 8_123_456_789n, diem: 6_000_000_001n };
+    const { secret, ...who } = await payer(api, funds);
+    const { sql } = api.opened.dependencies.core;
+    const ledger = createLedger(sql);
+    for (let turn = 0; turn < 60; turn += 1) {
+      const operationId = randomUUID();
+      const price = { usd: BigInt(1 + roll(2_000_000_000)), diem: BigInt(1 + roll(2_000_000_000)) };
+      const order = { ...who, operationId, price, snapshot: SOLD };
+      if (roll(2) === 0) await charge(sql, order);
+      else {
+        await ledger.hold({ ...order, ttlMs: 60_000 });
+        const less = { usd: price.usd / 3n, diem: price.diem / 2n };
+        await (roll(4) === 0 ? ledger.release({ operationId }) : ledger.settle({ operationId, price: less }));
       }
-      await ledger.close();
-      const entries = await walk(api, secret, '?pageSize=17');
-      const sum = (currency: UsageEntry['currency']) =>
-        entries
-          .filter((entry) => entry.currency === currency)
-          .reduce((total, { amount }) => total + toNano(amount), 0n);
-      const balance = await balanceOf(sql, who.accountId);
-      expect({ usd: sum('USD'), bundled: sum('BUNDLED_CREDITS'), diem: sum('DIEM') }).toEqual({
-        usd: funds.usd - (balance?.usd ?? 0n),
-        bundled: funds.bundled - (balance?.bundled ?? 0n),
-        diem: funds.diem - (balance?.diem ?? 0n),
-      });
-      expect(new Set(entries.map((entry) => entry.currency)).size).toBe(3);
-    },
-  );
+      if (roll(3) > 0) continue;
+      const amount = { usd: price.usd / 7n, diem: price.diem / 7n };
+      const back = { operationId, chargeOperationId: operationId, reason: 'x' };
+      await refund(sql, roll(2) === 0 ? back : { ...back, amount });
+    }
+    await ledger.close();
+    const entries = await walk(api, secret, '?pageSize=17');
+    const sum = (currency: UsageEntry['currency']) =>
+      entries.filter((entry) => entry.currency === currency).reduce((total, { amount }) => total + toNano(amount), 0n);
+    const balance = await balanceOf(sql, who.accountId);
+    expect({ usd: sum('USD'), bundled: sum('BUNDLED_CREDITS'), diem: sum('DIEM') }).toEqual({
+      usd: funds.usd - (balance?.usd ?? 0n),
+      bundled: funds.bundled - (balance?.bundled ?? 0n),
+      diem: funds.diem - (balance?.diem ?? 0n),
+    });
+    expect(new Set(entries.map((entry) => entry.currency)).size).toBe(3);
+  });
 });
 
 describe('a pass over all pages', () => {

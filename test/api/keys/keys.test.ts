@@ -259,22 +259,19 @@ describe('an unavailable key', () => {
     ['rotate', (id: string) => ({ line: `POST /api_keys/${id}/rotate` }), 'API key not found or expired'],
   ] as const;
 
-  it.each(WORDS)(
-    '%s: gets one answer, whether it is unknown, malformed, foreign, revoked or expired',
-    async (_name, say, error) => {
-      const foreign = await api.newKey('INFERENCE');
-      const { accountId } = admin;
-      const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
-      const revoked = await create(api, admin.secret);
-      await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
-      for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
-        const { line, body } = { body: undefined, ...say(id) };
-        const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
-        expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
-      }
-      expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
-    },
-  );
+  it.each(WORDS)('%s: unknown, malformed, foreign, revoked and expired get one answer', async (_name, say, error) => {
+    const foreign = await api.newKey('INFERENCE');
+    const { accountId } = admin;
+    const expired = await api.newKey('INFERENCE', { accountId, expiresAt: new Date(Date.now() - 1) });
+    const revoked = await create(api, admin.secret);
+    await ask(api, `DELETE /api_keys?id=${revoked.id}`, { key: admin.secret });
+    for (const id of [NOBODYS_ID, 'x', '%00', "1'--", foreign.keyId, expired.keyId, revoked.id]) {
+      const { line, body } = { body: undefined, ...say(id) };
+      const reply = await ask(api, line, { key: admin.secret, ...(body ? { body } : {}) });
+      expect([id, reply.status, reply.body]).toEqual([id, 400, { error }]);
+    }
+    expect((await ask(api, 'GET /jobs', { key: foreign.secret })).status).toBe(200);
+  });
 });
 
 describe('an INFERENCE key', () => {
