@@ -91,7 +91,7 @@ export class CallReader {
     } else if (member === ID) {
       places[at] = start;
       places[at + 1] = end;
-      // Of the literals true, false and null, only null is a valid id.
+      // The literals true and false are invalid ids; null is valid.
       this.marks |= step === VALUE && first !== LETTER_T && first !== LETTER_F ? HAS_ID : WRONG_ID;
     } else if (member === METHOD) {
       if (step === VALUE && first === QUOTE) this.nameMethod(start, end - start);

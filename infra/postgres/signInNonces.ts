@@ -53,7 +53,7 @@ export function createSignInNonces(sql: Sql): SignInNonces {
   };
 }
 
-/** Of equal nonces in one batch the first counts: a statement may name an id only once. */
+/** The first of equal nonces in a batch counts: a statement may name an id only once. */
 async function useAll(sql: Sql, claims: Claim[]): Promise<boolean[]> {
   const first = new Map<string, Claim>();
   for (const claim of claims) if (!first.has(claim.id)) first.set(claim.id, claim);
