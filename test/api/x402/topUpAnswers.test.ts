@@ -40,7 +40,7 @@ describe('a payment that is not credited', () => {
   });
 
   it.each(['refused', 'failed', 'wrong'] as const)('and is %s gives a failure in public words', async (state) => {
-    const answer = await seenAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
+    const answer = await topUpStateAnswer(sql, { paymentId, row: rowIn(state), known: true }, false);
     expect(answer.status).toBe(402);
     const body = failedBody.parse('body' in answer && answer.body);
     expect(body.details).toEqual({ status: state, paymentId });
