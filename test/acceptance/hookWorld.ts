@@ -27,6 +27,7 @@ export interface ShownDelivery {
   event: string;
   url: string;
   state: string;
+  created_at: string;
   next_attempt_at: string | null;
   attempts: {
     attempt: number;
@@ -94,12 +95,12 @@ function clientOf({ account }: Deployment, receiver: HookReceiver): Client {
       const fields = { webhook_url: receiver.url(hook), ...chosen };
       return queueIdOf(await queueFile(api, { model, source: short, fields }));
     },
-    arrivals: (hook, count, timeoutMs = 20_000) =>
+    arrivals: (hook, count, timeoutMs = 90_000) =>
       eventually(async () => {
         const there = receiver.received.filter((each) => each.path === hook);
         return there.length >= count ? there : undefined;
       }, timeoutMs),
-    attempted: (queueId, count, timeoutMs = 25_000) =>
+    attempted: (queueId, count, timeoutMs = 90_000) =>
       eventually(async () => {
         const [delivery] = await deliveries(queueId);
         return delivery && delivery.attempts.length >= count ? delivery : undefined;

@@ -1,5 +1,4 @@
 import http from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { decoderIsolation } from '../../engines/child/isolation.ts';
 import { createAccount } from '../../infra/postgres/accounts.ts';
@@ -17,7 +16,7 @@ describe('a real API process', () => {
     const api = await spawnApi({ environment });
     const outcomes = { whole: 0, refused: 0, cut: [] as string[] };
     const clients = Array.from({ length: 16 }, () => client(api.baseUrl, secret, outcomes));
-    await sleep(500);
+    await expect.poll(() => outcomes.whole).toBeGreaterThan(20);
     api.kill('SIGTERM');
     expect(await api.exit).toEqual({ code: 0, signal: null });
     await Promise.all(clients);

@@ -334,9 +334,9 @@ describe('the end of a process', () => {
       });
     await Promise.all([1, 2, 3].map(() => get('/test/slow/50')));
     takeEvents();
-    const answers = [get('/test/slow/1500'), get(`/test/bytes?bytes=${MEGABYTE}&sent=${MEGABYTE}&pauseMs=60`)];
-    await sleep(100);
-    const ended = drain(ending.server, ending.inFlight, 10_000);
+    const answers = [get('/test/slow/3000'), get(`/test/bytes?bytes=${MEGABYTE}&sent=${MEGABYTE}&pauseMs=60`)];
+    await expect.poll(() => ending.inFlight.count).toBe(2);
+    const ended = drain(ending.server, ending.inFlight, 60_000);
     await sleep(50);
     // An idle connection is not reset while a request is on its way.
     expect(await get('/test/slow/0')).toMatchObject({ status: 200, connection: 'close' });
@@ -353,7 +353,7 @@ describe('the end of a process', () => {
   it('comes at the deadline even when a handler does not', async () => {
     const ending = await startApi({ routes, environment: api.environment });
     const answer = ending.call('/test/slow/5000').catch(() => 'cut');
-    await sleep(100);
+    await expect.poll(() => ending.inFlight.count).toBe(1);
     expect(await drain(ending.server, ending.inFlight, 1_500)).toBe(false);
     expect(await answer).toBe('cut');
     await ending.opened.close();

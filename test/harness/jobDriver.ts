@@ -43,7 +43,7 @@ export type JobEnd =
 
 const PAUSE_MS = 200;
 const REQUEST_LIMIT_MS = 80_000;
-const JOB_LIMIT_MS = 120_000;
+const JOB_LIMIT_MS = 400_000;
 
 export interface Reply {
   status: number;

@@ -13,7 +13,7 @@ import type { KillWorld } from './killWorld.ts';
 import { PRICE_NANO } from './models.ts';
 import type { Payer } from './payer.ts';
 
-const SETTLE_LIMIT_MS = 30_000;
+const SETTLE_LIMIT_MS = 180_000;
 
 interface Played {
   payer: Payer;

@@ -7,7 +7,7 @@ import type { ErrandEnd } from './crowd.ts';
 import type { End } from './wares.ts';
 
 /** Covers the 5 s until the retry of a refused webhook and the 30 s until a dead worker is noticed. */
-const TOLD_LIMIT_MS = 90_000;
+const TOLD_LIMIT_MS = 180_000;
 
 export interface HookReport {
   /** Distinct messages. */

@@ -15,7 +15,7 @@ import type { Payer } from './payer.ts';
 import type { StackTools } from './stackTools.ts';
 import type { Ware } from './wares.ts';
 
-const SETTLE_LIMIT_MS = 60_000;
+const SETTLE_LIMIT_MS = 180_000;
 const MAX_JOBS = 10_000;
 
 export interface ChaosReport {

@@ -8,7 +8,7 @@ import { FAILPOINTS } from './failpoints.ts';
 import { killConfig } from './models.ts';
 import { type Played, playCases } from './playCases.ts';
 
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 1_200_000;
 /** Media expire within 4 seconds, for the cases that wait for it. */
 const SHORT_RETENTION_HOURS = 4 / 3_600;
 

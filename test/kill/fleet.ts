@@ -12,8 +12,8 @@ const STATES = ['commit-lost', 'provider-submitted', 'polled', 'output-half'] as
 const HELD_MS = 2_000;
 /** Stop grace of docker-compose.yml, after which the process would be killed. */
 const GRACE_MS = 45_000;
-const READY_LIMIT_MS = 60_000;
-const OCCUPY_LIMIT_MS = 60_000;
+const READY_LIMIT_MS = 180_000;
+const OCCUPY_LIMIT_MS = 180_000;
 const ONE_MORE_MS = 1_000;
 
 /** Orders that keep workers busy. */

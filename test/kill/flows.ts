@@ -35,6 +35,7 @@ interface FlowContext {
 export type Flow = (context: FlowContext) => Promise<FlowResult>;
 
 const SHORT = toneWav(2);
+const EXPIRE_LIMIT_MS = 300_000;
 /** Its output is several chunks long. */
 const LONG = toneWav(20);
 
@@ -113,10 +114,10 @@ async function deleteOnDelivery({ client, begin }: FlowContext): Promise<FlowRes
 
 /** Nobody completes the job: its media expire. */
 async function expire({ client, begin }: FlowContext): Promise<FlowResult> {
-  const job = await accept(client, modelId('instant'));
-  await awaitJob(client, job);
+  // They may be gone before their job was seen to have ended.
   begin();
-  await until('the media expire', async () => (await awaitJob(client, job)).ended === 'gone');
+  const job = await accept(client, modelId('instant'));
+  await until('the media expire', async () => (await awaitJob(client, job)).ended === 'gone', EXPIRE_LIMIT_MS);
   return { ...job, end: 'gone' };
 }
 

@@ -68,7 +68,7 @@ describe('a charged order whose client got no answer', () => {
     const result = await seeThrough(lost);
     expect(result.queueId).toBe(lost.queueId);
     await auditJob(world, { ...lost, result });
-  }, 180_000);
+  }, 600_000);
 
   it('becomes a new job with one charge when the first charge was refunded meanwhile', async () => {
     const lost = await loseCharged();
@@ -89,7 +89,7 @@ describe('a charged order whose client got no answer', () => {
       { kind: 'charge', operation_id: result.queueId },
     ]);
     expect(await world.ledgerCheck()).toMatchObject({ code: 0 });
-  }, 180_000);
+  }, 600_000);
 });
 
 it('makes a job of an order that a repetition confirmed while Temporal was away, although no update reaches its workflow', async () => {
@@ -112,7 +112,7 @@ it('makes a job of an order that a repetition confirmed while Temporal was away,
   await completeJob(client, job);
   expect(end).toBe('delivered');
   await auditJob(world, { ...lost, result: { ...job, end } });
-}, 180_000);
+}, 600_000);
 
 async function inputOf(workflowId: string): Promise<GenerationInput> {
   const { events } = await world.temporal.client.workflow.getHandle(workflowId).fetchHistory();

@@ -36,11 +36,11 @@ import { findPostgresTools } from './postgresTools.ts';
 import { type Stack, startStack, startStackParts } from './stack.ts';
 import { openStackTools, type StackTools } from './stackTools.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 400_000 });
 
 const tools = await findPostgresTools();
 if (!tools && process.env.CI === 'true') throw new Error('Postgres has no pg_dump, pg_restore and psql beside it.');
-const WAIT_MS = 60_000;
+const WAIT_MS = 180_000;
 const HOLD_MS = 30_000;
 const SOURCE = toneWav(2);
 

@@ -132,6 +132,6 @@ describe('a process killed at a failpoint', () => {
   });
 
   it('leaves a ledger in order after any of them', async () => {
-    await until('all holds are over or wait for their end', async () => (await checkLedger(pool)).length === 0, 5_000);
+    await until('all holds are over or wait for their end', async () => (await checkLedger(pool)).length === 0);
   });
 });

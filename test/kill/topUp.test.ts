@@ -14,7 +14,7 @@ import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../payments/p
 import { PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
 import { type KillWorld, openKillWorld, type Part } from './killWorld.ts';
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;
@@ -102,7 +102,7 @@ async function revive(part: Part, signal: AbortSignal): Promise<void> {
 /** Repeats the presentation until the answer is 200 or 402, as a client does after "pending" or no answer. */
 async function insist(signed: Signed): Promise<{ status: number; body: unknown }> {
   // A payment that is not on the chain is searched again a minute later.
-  const until = Date.now() + 150_000;
+  const until = Date.now() + 400_000;
   for (;;) {
     const answer = await present(signed);
     if (answer && [200, 402].includes(answer.status)) return answer;

@@ -21,7 +21,7 @@ import { testWav } from '../stubs/elevenlabsAudio.ts';
 export const PRIVATE_WORDS = 'xylophone grandmother';
 
 export interface MediaCaller {
-  /** For a call: a folder of its own, and ten seconds. */
+  /** For a call: a folder of its own, and a deadline that it does not reach. */
   context(signal?: AbortSignal): Promise<MediaCallContext>;
   image(width?: number, height?: number): Promise<ImageFile>;
   recording(): Promise<RecordingFile>;
@@ -31,7 +31,7 @@ export interface MediaCaller {
 export async function createMediaCaller(name: string): Promise<MediaCaller> {
   const root = await mkdtemp(join(tmpdir(), `farebox-${name}-media-`));
   return {
-    context: async (signal = AbortSignal.timeout(10_000)) => ({
+    context: async (signal = AbortSignal.timeout(100_000)) => ({
       workFolder: await mkdtemp(join(root, 'call-')),
       signal,
     }),

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createImageWork } from '../../engines/images/imageWork.ts';
 import type { ProviderMeans } from '../../providers/createProviders.ts';
@@ -24,6 +24,7 @@ beforeEach(async () => {
   outcomes = [];
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all([...opened.values()].map((each) => each.close?.()));
   await Promise.all([one.close(), other.close()]);
   await rm(folder, { recursive: true, force: true });
@@ -37,7 +38,7 @@ function open(providers: Record<string, ProviderSettings>, secrets: Record<strin
 }
 
 const pair = (): ProviderSettings => ({
-  ...{ kind: 'openai', allowPrivateNetwork: true, timeouts: { firstByteMs: 500 } },
+  ...{ kind: 'openai', allowPrivateNetwork: true, timeouts: { firstByteMs: 60_000 } },
   upstreams: [one, other].map(({ baseUrl }) => ({ baseUrl, apiKeyEnv: 'KEY' })),
 });
 const context = () => ({ workFolder: folder, signal: new AbortController().signal });
@@ -72,6 +73,8 @@ it('never asks twice where the first one may have made something', async () => {
 });
 
 it('rests an address whose speech breaks again and again', async () => {
+  // Its clock stands still: it rests for less than a second.
+  vi.useFakeTimers({ toFake: ['performance'] });
   const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
   one.next = Array.from({ length: 40 }, () => ({ kind: 'cut-body' as const }));
   for (let turn = 0; turn < 40 && one.received.length < 5; turn += 1) {
@@ -79,7 +82,6 @@ it('rests an address whose speech breaks again and again', async () => {
     if (speech !== undefined) await heard(speech).catch(() => undefined);
   }
   const asked = one.received.length;
-  // At once: it rests for less than a second.
   const speeches = Array.from({ length: 5 }, () => media?.speak?.(speechOrder(), context()));
   for (const speech of await Promise.all(speeches)) if (speech !== undefined) await heard(speech);
   expect([asked, one.received.length]).toEqual([5, 5]);
@@ -109,6 +111,7 @@ it('offers what its service has, and tells how each attempt ended', async () => 
 });
 
 it('gives a service of one address a rest too', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
   const settings = { kind: 'elevenlabs', baseUrl: one.baseUrl, allowPrivateNetwork: true } as const;
   const media = open({ voices: settings }, { ELEVENLABS_API_KEY: 'x' }).get('voices');
   one.next = Array.from({ length: 5 }, () => ({ kind: 'reply' as const, status: 500 }));

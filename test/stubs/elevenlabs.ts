@@ -8,7 +8,6 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { audioOf } from './elevenlabsAudio.ts';
 import { handled, misbehave, type StubBehaviour } from './elevenlabsFaults.ts';
 import { checkTranscript, checkVoice, type StubForm, takeForm } from './elevenlabsForms.ts';
@@ -42,7 +41,7 @@ export interface ElevenLabsStub {
 }
 
 interface StubSettings {
-  conversionMs: number;
+  conversion: Promise<void>;
   maximumConcurrent: number;
   systemBusy: boolean;
   quotaLeftSeconds: number;
@@ -101,7 +100,7 @@ class Stub implements ElevenLabsStub {
   forms: StubForm[] = [];
   next: StubBehaviour[] = [];
   settings: StubSettings = {
-    conversionMs: 0,
+    conversion: Promise.resolve(),
     maximumConcurrent: 5,
     systemBusy: false,
     quotaLeftSeconds: 1e9,
@@ -200,7 +199,7 @@ class Stub implements ElevenLabsStub {
     }
     this.settings.quotaLeftSeconds -= checked.seconds;
     this.take(checked.record);
-    await sleep(this.settings.conversionMs);
+    await this.settings.conversion;
     if (order.behaviour) return misbehave(response, order.behaviour, order.count);
     const { type, audio } = audioOf(checked.outputFormat, checked.seconds);
     response.writeHead(200, { 'content-type': type });

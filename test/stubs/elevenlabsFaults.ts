@@ -1,7 +1,9 @@
 /** Faults of a service or of a gateway before it (FAULT-2, FAULT-3). */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { silentMp3 } from './elevenlabsAudio.ts';
+import { HASTY, PATIENT } from './patience.ts';
 
 export type StubBehaviour =
   /** Closes the connection before it has read the request. */
@@ -30,6 +32,12 @@ export type StubBehaviour =
 /** True if the service accepts the order before the fault. */
 export function handled(behaviour: StubBehaviour): boolean {
   return behaviour.kind !== 'reply' && behaviour.kind !== 'destroy-at-once';
+}
+
+/** For an adapter that these are next for. */
+export function timeoutsFor(next: readonly StubBehaviour[]): ProviderTimeouts {
+  const falls = (each: StubBehaviour) => each.kind === 'hang' || each.kind === 'silent-mid-body';
+  return next.some((each) => falls(each) || (each.kind === 'cut' && each.stalls)) ? HASTY : PATIENT;
 }
 
 export async function misbehave(

@@ -32,6 +32,8 @@ export interface OpenAiStub {
   /** Scripts of the next requests, one each, then `otherwise`. */
   next: ChatScript[];
   otherwise: ChatScript;
+  /** Told of each answer that falls silent for ever. */
+  onHang: (response: ServerResponse) => void;
   /** Requests in progress. */
   running(): number;
   mostRunning(): number;
@@ -62,6 +64,7 @@ class Stub implements OpenAiStub {
   received: ReceivedCall[] = [];
   next: ChatScript[] = [];
   otherwise: ChatScript = {};
+  onHang: (response: ServerResponse) => void = () => undefined;
   closeResting: () => void = () => undefined;
   close: () => Promise<void> = async () => undefined;
   private now = 0;
@@ -87,8 +90,9 @@ class Stub implements OpenAiStub {
     if (request.method === 'POST') this.received.push(call);
     response.setHeader('x-request-id', `req_${this.received.length}`);
     if (script.lost === 'accepted') return void request.socket.destroy();
-    if (script.hang === 'head') return;
+    if (script.hang === 'head') return this.onHang(response);
     if (script.delayMs !== undefined) await sleep(script.delayMs);
+    await script.delay;
     const refusal = this.refusal(call, script);
     if (refusal !== undefined) return sendError(response, refusal);
     await this.answer(call, script, response);
@@ -166,12 +170,13 @@ class Stub implements OpenAiStub {
     for (const { frame, tokens } of chunkFrames(call.body, answer, script)) {
       if (script.cutAfterFrames === call.sentFrames) return cut(response);
       if (script.endAfterFrames === call.sentFrames) return void response.end();
-      if (script.hang === call.sentFrames) return;
+      if (script.hang === call.sentFrames) return this.onHang(response);
       if (response.destroyed) return;
       await writeFrame(response, frame, script);
       call.sentFrames += 1;
       call.sentTokens += tokens;
       if (script.pauseMs !== undefined) await sleep(script.pauseMs);
+      await script.pause?.(call.sentTokens);
     }
     if (script.cutAfterFrames === call.sentFrames) return cut(response);
     if (script.endAfterFrames === undefined && script.withoutDone !== true) {

@@ -8,6 +8,8 @@ type Alternatives = Readonly<Record<string, number>>;
 export interface ChatScript {
   /** Delay before the response headers. */
   delayMs?: number;
+  /** The same, until this is over. */
+  delay?: Promise<unknown>;
   status?: number;
   headers?: Record<string, string>;
   /** Replaces the completion. Text and bytes are sent as they are, other values as JSON. */
@@ -27,6 +29,8 @@ export interface ChatScript {
   usage?: Record<string, unknown> | null;
   /** Pause between frames. */
   pauseMs?: number;
+  /** After each frame, with the number of tokens sent so far. */
+  pause?: (sentTokens: number) => Promise<unknown>;
   /** Replaces the frames of the tokens: objects as JSON, strings as they are, without `data:`. */
   frames?: readonly Frame[];
   /** Replaces everything, with one write per piece. */

@@ -299,7 +299,7 @@ describe('a generation that ends before its output is stored', () => {
           return Promise.resolve({ state: input.state, refundId: 'refund-1' });
         },
       },
-      { cancelAfterMs: 300, deadlineMs: 2_000 },
+      { cancelAfterMs: 300, deadlineMs: refuses ? 5_000 : 60_000 },
     );
     await play.accepted;
     expect(await play.result()).toMatchObject({ state, refundId: 'refund-1' });

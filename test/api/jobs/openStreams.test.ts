@@ -126,7 +126,7 @@ describe('the stream of a job', () => {
     const read = more.read ?? ((after: number) => readChanges(sql, { queueId, after }));
     const watch = watches().watch({ queueId, accountId: who.accountId });
     const { signal } = new AbortController();
-    const times = { heartbeatMs: 50, longestMs: more.longestMs ?? 420 };
+    const times = { heartbeatMs: 50, longestMs: more.longestMs ?? 2_000 };
     const isKeyValid = async () => true;
     const stream = { watch, eventState, firstEvents, read, isKeyValid, signal, stopping: signal, log: quiet, times };
     await streamJobEvents(stream, more.take);
@@ -139,7 +139,7 @@ describe('the stream of a job', () => {
     expect(texts[0]).toContain('event: state');
     const beats = texts.filter((text) => text === ': still running\n\n');
     expect(beats.length).toBeGreaterThan(3);
-    expect(beats.length).toBeLessThan(10);
+    expect(beats.length).toBeLessThan(45);
     expect(texts.at(-1)).toMatch(/^retry: \d+\n\n$/);
     expect(watches().open).toBe(0);
   });
@@ -170,7 +170,7 @@ describe('the stream of a job', () => {
       queue ||= /"queue_id":"([^"]+)"/.exec(text)?.[1] ?? '';
       return texts.push(text) > 0;
     };
-    await tell({ read, take, longestMs: 10_000 });
+    await tell({ read, take, longestMs: 100_000 });
     expect(texts.at(-1)).toContain('event: end');
     expect(failures).toBe(4);
   });

@@ -5,6 +5,7 @@ import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
 import { SNAPSHOT } from '../../infra/postgres/ledgerWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 import { ask, create, NOBODYS_ID } from './keyClient.ts';
+import { announced } from './keyClock.ts';
 
 let api: TestApi;
 let admin: { secret: string; keyId: string; accountId: string };
@@ -244,8 +245,7 @@ describe('DELETE /api_keys', () => {
     const first = await remove();
     expect([first.status, first.body]).toEqual([200, { success: true }]);
     const used = async () => (await ask(api, 'GET /jobs', { key: made.apiKey })).status;
-    // Shorter than the time after which a cached key is read again without an announcement.
-    await expect.poll(used, { timeout: 4_000, interval: 5 }).toBe(401);
+    await announced(used, 401);
     const second = await remove();
     expect([second.status, second.body]).toEqual([400, { error: 'API key could not be found' }]);
   });

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, binary, events, json, stream } from '../../../api/http/answer.ts';
 import { defineRoute } from '../../../api/http/route.ts';
@@ -10,13 +9,15 @@ import type { LedgerHold } from '../../../api/paid/ledgerHold.ts';
 import { purchase, purchaseAnswer, settleAfterStream } from '../../../api/paid/purchase.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
+import { type HeldTimers, holdTimers } from '../../harness/heldTimers.ts';
 import { until } from '../../harness/until.ts';
 import { startApi, type TestApi } from '../startApi.ts';
 
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
 const PIECE = Buffer.alloc(64 * 1024, 1);
 const PIECES = 200;
-const DEADLINE_MS = 3_000;
+/** Of no other timer. */
+const DEADLINE_MS = 3_001;
 
 /** The provider of the sold work. */
 let provider = 'test';
@@ -56,18 +57,23 @@ function snapshotOf(requestId: string) {
   };
 }
 
+let deadlines: HeldTimers;
 let api: TestApi;
 let key: string;
 let accountId: string;
 
 beforeAll(async () => {
+  deadlines = holdTimers(DEADLINE_MS);
   api = await startApi({ routes: [sold, open] });
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
   const amount = 10n ** 9n;
   const { sql } = api.opened.dependencies.core;
   await grant(sql, { operationId: randomUUID(), accountId, currency: 'usd', amount, notes: 'test' });
 });
-afterAll(() => api.stop());
+afterAll(async () => {
+  deadlines.release();
+  await api.stop();
+});
 
 async function rowsOf(table: 'usage_entries' | 'holds'): Promise<number> {
   const { sql } = api.opened.dependencies.core;
@@ -189,11 +195,19 @@ describe.each(Object.entries(KINDS))('a %s answer', (_kind, toAnswer) => {
   });
 
   it('costs nothing after the deadline', async () => {
+    let finish: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
     work = async () => {
-      await sleep(DEADLINE_MS + 200);
+      deadlines.fire();
+      await answered;
       return toAnswer(pieces());
     };
-    const charges = await chargesOf(async () => expect((await call()).status).toBe(504));
+    const charges = await chargesOf(async () => {
+      expect((await call()).status).toBe(504);
+      finish();
+    });
     expect(charges).toBe(0);
   });
 });

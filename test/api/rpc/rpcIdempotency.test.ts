@@ -1,10 +1,13 @@
 /** Idempotency-Key of the JSON-RPC proxy: one request to a node, one charge, one answer (RPC-8). */
 import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256 } from 'viem/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { armFailpoints } from '../../../infra/failpoints.ts';
 import { purgeRpcAnswers } from '../../../infra/postgres/rpcAnswers.ts';
+import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
 import { booked, call, messageOf, newPayer, post, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
@@ -321,10 +324,12 @@ describe('a client that disconnects', () => {
 describe('a process that dies', () => {
   /** Pauses a request at this failpoint with a claim as of a dead process. The request continues later. */
   async function dead(key: string, at: string, body: string): Promise<void> {
-    armFailpoints(`${at}:pause:1:1500`);
+    const file = path.join(services().folder, `rpc-point-${key}`);
+    writeFileSync(file, `${at}:pause:1:1500`);
+    armFailpoints(`@${file}`);
     stragglers.push(keyed(key, body).catch(() => undefined));
-    await until('it is claimed', async () => (await rowsOf(key)) === 1);
-    await sleep(300);
+    await until('it stands still', () => existsSync(`${file}.fired`));
+    expect(await rowsOf(key)).toBe(1);
     await abandon(key);
     armFailpoints(undefined);
   }

@@ -1,24 +1,34 @@
 /** A JSON-RPC bill that is not written before the deadline: the client gets a 504 and pays nothing. */
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Route } from '../../../api/http/route.ts';
 import { rpcRoute } from '../../../api/rpc/rpcRoutes.ts';
 import { armFailpoints } from '../../../infra/failpoints.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { type HeldTimers, holdTimers } from '../../harness/heldTimers.ts';
+import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
 import { call, newPayer, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+/** Of no other timer. */
+const DEADLINE_MS = 2_501;
+/** For the attempt to write a bill, which the lock ends in any case. */
+const WRITE_MS = 1_000;
 
-const DEADLINE_MS = 2_500;
-
+let deadlines: HeldTimers;
 let world: RpcWorld;
 beforeAll(async () => {
+  deadlines = holdTimers(DEADLINE_MS);
   world = await startRpcWorld({
     routes: [{ ...rpcRoute, path: '/test/rpc/{network}', deadlineMs: DEADLINE_MS } as Route],
   });
 });
 afterAll(async () => {
+  deadlines.release();
   armFailpoints(undefined);
   expect(await checkLedger(world.api.opened.dependencies.core.sql)).toEqual([]);
   await world.close();
@@ -47,10 +57,21 @@ async function lockAccount({ accountId }: RpcPayer): Promise<() => Promise<void>
 }
 
 async function untilSettled(): Promise<void> {
-  await until('nothing is in flight', () => world.api.inFlight.count === 0, 20_000);
+  await until('nothing is in flight', () => world.api.inFlight.count === 0);
   const { sql } = world.api.opened.dependencies.core;
   const isSettled = async () => (await sql.query('select from holds')).rows.length === 0;
-  await until('nothing is held', isSettled, 20_000);
+  await until('nothing is held', isSettled);
+}
+
+/** The answer to a request whose deadline passes between its bill and its answer. */
+async function billedLate(ask: () => ReturnType<typeof post>): ReturnType<typeof post> {
+  const file = join(services().folder, `rpc-point-${randomUUID()}`);
+  writeFileSync(file, 'rpc-settled:pause:1:3000');
+  armFailpoints(`@${file}`);
+  const answer = ask();
+  await until('it is billed', () => existsSync(`${file}.fired`));
+  deadlines.fire();
+  return await answer;
 }
 
 it('is not charged when Postgres stalls through the deadline', async () => {
@@ -58,9 +79,11 @@ it('is not charged when Postgres stalls through the deadline', async () => {
   const before = await fundsOf(payer);
   const { requests } = world.node;
   const answer = post(payer, call('eth_chainId', '["slow"]'));
-  await until('the node is asked', () => world.node.requests > requests, 20_000);
+  await until('the node is asked', () => world.node.requests > requests);
   const unlock = await lockAccount(payer);
   world.node.release();
+  await sleep(WRITE_MS);
+  deadlines.fire();
   expect((await answer.finally(unlock)).status).toBe(504);
   await untilSettled();
   expect(await fundsOf(payer)).toBe(before);
@@ -69,8 +92,7 @@ it('is not charged when Postgres stalls through the deadline', async () => {
 it('is withdrawn when the deadline passes between the bill and the answer', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
-  armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
-  expect((await post(payer, call('eth_chainId'))).status).toBe(504);
+  expect((await billedLate(() => post(payer, call('eth_chainId')))).status).toBe(504);
   await untilSettled();
   expect(await fundsOf(payer)).toBe(before);
 });
@@ -78,9 +100,8 @@ it('is withdrawn when the deadline passes between the bill and the answer', asyn
 it('stays with an Idempotency-Key, whose next request gets the answer', async () => {
   const payer = await newPayer(world);
   const before = await fundsOf(payer);
-  armFailpoints(`rpc-settled:pause:1:${DEADLINE_MS + 500}`);
   const ask = () => post(payer, call('eth_chainId', '["kept"]'), { 'idempotency-key': 'late' });
-  expect((await ask()).status).toBe(504);
+  expect((await billedLate(ask)).status).toBe(504);
   await untilSettled();
   const after = await fundsOf(payer);
   expect(after).toBeLessThan(before ?? 0n);

@@ -96,7 +96,12 @@ describe('a process with its maximum of held media', () => {
   beforeEach(() => open(PICTURE.length));
 
   it.each([false, true])('refuses a call while another is answered (stream: %s)', async (stream) => {
-    world.stub.next = [{ delayMs: stream ? 0 : 1_000, tokens: ['Hel', 'lo'], pauseMs: stream ? 700 : 0 }];
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const held = stream ? { pause: () => finished } : { delay: finished };
+    world.stub.next = [{ tokens: ['Hel', 'lo'], ...held }];
     const first = world.chat({ ...one(), stream });
     await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 60_000 });
     const second = await world.chat(one());
@@ -106,6 +111,7 @@ describe('a process with its maximum of held media', () => {
       { error: 'Too many media are being passed on at the moment; try again in 5 seconds' },
     ]);
     expect(world.stub.received).toHaveLength(1);
+    finish();
     expect([(await first).status, await (await first).text()]).toEqual([200, expect.stringContaining('lo')]);
     await world.settled();
     expect((await world.chat(one())).status).toBe(200);

@@ -1,4 +1,8 @@
 /** A bill that cannot be written before the deadline: the client gets a 504 and pays nothing. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json } from '../../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../../api/http/route.ts';
@@ -12,11 +16,16 @@ import type { EmbeddingModel, Model } from '../../../domain/catalogue/model.ts';
 import { armFailpoints } from '../../../infra/failpoints.ts';
 import { balanceOf } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
+import { type HeldTimers, holdTimers } from '../../harness/heldTimers.ts';
+import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
 import { decisionModel } from './decisionWorld.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
-const DEADLINE_MS = 2_500;
+/** Of no other timer. */
+const DEADLINE_MS = 2_501;
+/** For the attempt to write a bill, which the lock ends in any case. */
+const WRITE_MS = 1_000;
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
 
 const soldAt = (path: string, settles: AnswerTerms['settles']) =>
@@ -38,11 +47,13 @@ const soldAt = (path: string, settles: AnswerTerms['settles']) =>
 const sold = soldAt('/test/sold', 'at its first byte');
 const once = soldAt('/test/once', 'before the answer');
 
+let deadlines: HeldTimers;
 let world: TextWorld;
 /** The work of the two test routes. */
 let workOn: () => Promise<object>;
 
 beforeAll(async () => {
+  deadlines = holdTimers(DEADLINE_MS);
   const embedding: EmbeddingModel = {
     ...{
       ...textModel({ id: 'embedder', upstreamModel: 'embed-stub' }),
@@ -63,7 +74,10 @@ beforeAll(async () => {
   );
 });
 
-afterAll(() => world.close());
+afterAll(async () => {
+  deadlines.release();
+  await world.close();
+});
 
 /** Locks the row of the account, so that no write to it succeeds. */
 async function lockAccount(): Promise<() => Promise<void>> {
@@ -113,8 +127,7 @@ async function begun(path: string, body: object): Promise<{ answer: Promise<Resp
     return {};
   };
   const { length } = world.stub.received;
-  // Longer than locking the row takes.
-  world.stub.next.push({ delayMs: 700, alternatives: { yes: 0.9, no: 0.1 } });
+  world.stub.next.push({ delay: finished, alternatives: { yes: 0.9, no: 0.1 } });
   const answer = post(path, body);
   if (path.startsWith('/test/')) await started;
   else await until('the upstream is asked', () => world.stub.received.length > length);
@@ -128,6 +141,8 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
     const { answer, finish } = await begun(path, body);
     const unlock = await lockAccount();
     finish();
+    await sleep(WRITE_MS);
+    deadlines.fire();
     const response = await answer.finally(unlock);
     expect(response.status).toBe(504);
     await world.settled();
@@ -144,10 +159,14 @@ describe.each(Object.entries(ORDERS))('%s', (_name, [path, body]) => {
 
 it('gives back what was taken where the deadline passes between the bill and the answer', async () => {
   const before = await funds();
-  armFailpoints(`sale-settled:pause:1:${DEADLINE_MS + 500}`);
+  const file = join(services().folder, `sale-point-${randomUUID()}`);
+  writeFileSync(file, 'sale-settled:pause:1:3000');
+  armFailpoints(`@${file}`);
   try {
     const { answer, finish } = await begun('/test/sold', {});
     finish();
+    await until('it is billed', () => existsSync(`${file}.fired`));
+    deadlines.fire();
     expect((await answer).status).toBe(504);
     await until('nothing is in flight', () => world.api.inFlight.count === 0);
   } finally {

@@ -43,6 +43,8 @@ beforeAll(async () => {
     };
     return { ...config, models, providers, modelCatalogue: createCatalogue(models) };
   });
+  // Clients leave before any silence ends, however slow they are.
+  world.stub.onHang = () => undefined;
 });
 
 afterAll(async () => {

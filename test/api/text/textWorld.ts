@@ -6,8 +6,12 @@ import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { grant } from '../../../infra/postgres/ledger.ts';
+import { type HeldTimers, holdTimers } from '../../harness/heldTimers.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 import { startApi, type TestApi } from '../startApi.ts';
+
+/** An upstream is given up that says nothing for so long after its stub hung, and none that is only slow. */
+export const SILENT_MS = 1_501;
 
 export interface TextWorld {
   api: TestApi;
@@ -55,9 +59,16 @@ export async function startTextWorld(
 ): Promise<TextWorld> {
   const stub = await startOpenAiStub();
   const second = await startOpenAiStub();
-  for (const each of [stub, second]) each.apiKey = undefined;
+  const silences = holdTimers(SILENT_MS);
+  for (const each of [stub, second]) {
+    each.apiKey = undefined;
+    each.onHang = (response) => {
+      const looks = setInterval(() => silences.fire(SILENT_MS), 100).unref();
+      response.once('close', () => clearInterval(looks));
+    };
+  }
   const entry = ({ baseUrl }: OpenAiStub) => {
-    const timeouts = { connectMs: 1_000, firstByteMs: 1_500, idleMs: 1_500 };
+    const timeouts = { connectMs: 60_000, firstByteMs: SILENT_MS, idleMs: SILENT_MS };
     return { kind: 'openai', baseUrl, allowPrivateNetwork: true, timeouts } as const;
   };
   const models = [
@@ -80,10 +91,14 @@ export async function startTextWorld(
   const { secret: key, accountId } = await api.newKey('INFERENCE');
   const operationId = randomUUID();
   await grant(sql, { operationId, accountId, currency: 'usd', amount: 10n ** 12n, notes: 'test' });
-  return worldOf({ api, stub, second, key, accountId });
+  return worldOf({ api, stub, second, silences, key, accountId });
 }
 
-function worldOf(opened: Pick<TextWorld, 'api' | 'stub' | 'second' | 'key' | 'accountId'>): TextWorld {
+interface Opened extends Pick<TextWorld, 'api' | 'stub' | 'second' | 'key' | 'accountId'> {
+  silences: HeldTimers;
+}
+
+function worldOf({ silences, ...opened }: Opened): TextWorld {
   const { api, stub, second, key, accountId } = opened;
   const { sql } = api.opened.dependencies.core;
   return {
@@ -121,11 +136,12 @@ function worldOf(opened: Pick<TextWorld, 'api' | 'stub' | 'second' | 'key' | 'ac
           const { rows } = await sql.query('select count(*)::int as open from holds');
           if (rows[0].open > 0) throw new Error(`${rows[0].open} holds are open`);
         },
-        { timeout: 15_000, interval: 20 },
+        { timeout: 60_000, interval: 20 },
       ),
     async close() {
       await api.stop();
       await Promise.all([stub.close(), second.close()]);
+      silences.release();
     },
   };
 }

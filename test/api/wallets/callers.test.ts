@@ -6,6 +6,7 @@ import { isForWallets } from '../../../api/auth/authenticate.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { formatNano } from '../../../domain/money.ts';
 import { acceptJob } from '../jobs/jobsWorld.ts';
+import { announced } from '../keys/keyClock.ts';
 import { startWalletWorld, type TestWallet, USDC, type WalletWorld } from './walletWorld.ts';
 
 const TEN_USD = 10_000_000_000n;
@@ -90,7 +91,7 @@ describe('the sign-in of a wallet', () => {
     expect(await call()).toBe(200);
     const { sql } = world.api.opened.dependencies.core;
     await sql.query(`update accounts set status = 'suspended' where id = $1`, [wallet.accountId]);
-    await expect.poll(call, { timeout: 4_000, interval: 10 }).toBe(401);
+    await announced(call, 401);
   });
 });
 

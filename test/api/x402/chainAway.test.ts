@@ -94,7 +94,7 @@ async function credited(signed: Signed): Promise<number> {
         await chain.mine(1);
         return (await present(signed)).status;
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 100_000, interval: 50 },
     )
     .toBe(200);
   return creditedBody.parse((await present(signed)).body).data.amountCredited;

@@ -98,7 +98,7 @@ test('without a Go and out of reach of the download, the error says which Go is 
   expect(reason).toMatch(/official download .*: https:\/\/.*temporal_cli/);
   expect(reason).toContain('Go 1.26 or later is needed, no "go" on PATH');
   expect(reason).toContain('Set TEMPORAL_ADDRESS to');
-  expect(Date.now() - startedAt).toBeLessThan(10_000);
+  expect(Date.now() - startedAt).toBeLessThan(60_000);
 });
 
 test('a Go that is too old is named with its version', async () => {

@@ -27,7 +27,7 @@ function part(script: string, more: Partial<PartProcess> = {}): PartProcess {
     check: async () => {
       if (!existsSync(path.join(folder, 'ready'))) throw new Error('not yet');
     },
-    readyTimeoutMs: 5_000,
+    readyTimeoutMs: 60_000,
     stopSignal: 'SIGTERM',
     stopTimeoutMs: 500,
     ...more,
@@ -83,7 +83,7 @@ test('a part that runs but no longer answers is killed and starts again', async 
     folder,
     onRestart: ({ pid }) => pids.push(pid),
     onSilence: ({ name }) => silent.push(name),
-    liveness: { everyMs: 50, limitMs: 200 },
+    liveness: { everyMs: 50, limitMs: 2_000 },
   });
   const stuck = supervised.pid() ?? 0;
   rmSync(path.join(folder, 'ready'));

@@ -28,7 +28,7 @@ describe('a pool of children', () => {
   });
 
   it('hands its child to the next who still waits, not to one who gave up', async () => {
-    const pool = open({ timeoutMs: 1_000, maxWaiting: 10 });
+    const pool = open({ timeoutMs: 3_000, maxWaiting: 10 });
     const hung = pool.ask({ path: '/hang' });
     await sleep(50);
     const leaving = new AbortController();
@@ -42,7 +42,7 @@ describe('a pool of children', () => {
   });
 
   it('lets no more wait than it may', async () => {
-    const pool = open({ timeoutMs: 500, maxWaiting: 1 });
+    const pool = open({ timeoutMs: 3_000, maxWaiting: 1 });
     const first = pool.ask({ path: '/hang' });
     const second = pool.ask({ path: '/fine' });
     await expect(pool.ask({ path: '/fine' })).rejects.toBeInstanceOf(TooManyWait);

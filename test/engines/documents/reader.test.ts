@@ -10,7 +10,7 @@ const childPath = fileURLToPath(new URL('../../fixtures/stubbornDocumentChild.mj
 const BYTES = Buffer.from('text');
 
 describe('a document', () => {
-  const reader = openReader({ childPath, timeoutMs: 1_500 });
+  const reader = openReader({ childPath, timeoutMs: 3_000 });
 
   it('that hangs its parser is given up in time, and the next one is read', async () => {
     expect(await outcome(reader, BYTES, 'x.hang')).toBe('refused: too_complex');

@@ -19,7 +19,7 @@ const { work, put } = openImageWork();
 describe('the work on images', () => {
   it('ends with its child where it takes too long or takes its process down, and the next image gets a new one', async () => {
     const childPath = fileURLToPath(new URL('../../fixtures/stubbornImageChild.mjs', import.meta.url));
-    const { work: hasty } = openImageWork({ childPath, timeoutMs: 1_000 });
+    const { work: hasty } = openImageWork({ childPath, timeoutMs: 3_000 });
     for (const path of ['/hang', '/die']) {
       const file = { path, target: path, maxPixels: 1 };
       await expect(hasty.run('makePlain', file, { field: 'image' })).rejects.toMatchObject({

@@ -9,21 +9,21 @@ const childPath = fileURLToPath(new URL('../../fixtures/stubbornChild.mjs', impo
 
 describe('the inspection of a file', () => {
   it('is given up when its parser hangs, and the next file is inspected by a new child', async () => {
-    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 1_500 });
+    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 3_000 });
     expect(await inspector.inspect('audio', '/hang')).toBeUndefined();
     expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
   it('survives a parser that takes its process down', async () => {
-    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 5_000 });
+    const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 60_000 });
     expect(await inspector.inspect('audio', '/die')).toBeUndefined();
     expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
   it('waits for its turn and gets one, however many wait', async () => {
-    const inspector = createInspector({ childPath, maxChildren: 2, timeoutMs: 5_000 });
+    const inspector = createInspector({ childPath, maxChildren: 2, timeoutMs: 60_000 });
     const paths = Array.from({ length: 200 }, (_, index) => (index % 50 === 7 ? '/die' : '/fine'));
     const answers = await Promise.all(paths.map((path) => inspector.inspect('audio', path)));
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(4);
@@ -48,7 +48,7 @@ describe('the inspection of a file', () => {
     const head = Buffer.alloc(55);
     Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex').copy(head);
     writeFileSync(path, head);
-    const inspector = createInspector({ timeoutMs: 3_000 });
+    const inspector = createInspector({ timeoutMs: 30_000 });
     const inspection = await inspector.inspect('audio', path);
     expect(inspection?.format).toBeUndefined();
     inspector.close();

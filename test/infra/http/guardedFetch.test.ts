@@ -35,12 +35,16 @@ function open(options: Partial<GuardedFetchOptions> = {}) {
   return createGuardedFetch({ allowPrivateHosts, failureFloorMs: 1, ...options });
 }
 
-async function download(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 3_000): Promise<Download> {
+async function download(
+  url: string,
+  options: Partial<GuardedFetchOptions> = {},
+  timeoutMs = 60_000,
+): Promise<Download> {
   rmSync(path, { force: true });
   return open(options).download(url, { path, maxBytes: CAP, timeoutMs });
 }
 
-async function refusal(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 3_000): Promise<string> {
+async function refusal(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 60_000): Promise<string> {
   try {
     await download(url, options, timeoutMs);
     return 'delivered';
@@ -200,7 +204,7 @@ describe('what is refused with one and the same sentence', () => {
 describe('a body that is too much', () => {
   it('is too large, announced or not, packed or not, and the sender is hung up on', async () => {
     for (const pathname of ['/announced', '/endless', '/bomb']) {
-      expect(await refusal(local(pathname), {}, 20_000), pathname).toBe(
+      expect(await refusal(local(pathname), {}, 100_000), pathname).toBe(
         'payload_too_large: The source is larger than 25 MB.',
       );
     }
@@ -215,7 +219,7 @@ describe('a body that is too much', () => {
           .download(local('/endless'), {
             path: join(folder, `part-${index}`),
             maxBytes: CAP,
-            timeoutMs: 20_000,
+            timeoutMs: 100_000,
           })
           .catch(() => {}),
       ),
@@ -237,7 +241,7 @@ describe('a download', () => {
     const running = open().download(local('/silent-after-head'), {
       path,
       maxBytes: CAP,
-      timeoutMs: 9_000,
+      timeoutMs: 60_000,
       signal: controller.signal,
     });
     await expect(running).rejects.toThrow('stop');
@@ -247,7 +251,7 @@ describe('a download', () => {
   it('that fails is told after a pause, so that a stopwatch tells nothing', async () => {
     const guarded = createGuardedFetch({ allowPrivateHosts: [], failureFloorMs: 100 });
     const startedAt = performance.now();
-    await guarded.download('http://127.0.0.1/', { path, maxBytes: CAP, timeoutMs: 9_000 }).catch(() => {});
+    await guarded.download('http://127.0.0.1/', { path, maxBytes: CAP, timeoutMs: 60_000 }).catch(() => {});
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
   });
 

@@ -54,7 +54,7 @@ function endless(response: { write(chunk: Buffer, sent: (error?: Error | null) =
   });
 }
 
-function post(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 2_000): Promise<number> {
+function post(url: string, options: Partial<GuardedFetchOptions> = {}, timeoutMs = 60_000): Promise<number> {
   const guardedPost = createGuardedPost({
     allowPrivateHosts: [`127.0.0.1:${port}`],
     failureFloorMs: 1,
@@ -107,7 +107,7 @@ describe('what cannot be told looks the same', () => {
     const inside = { resolve: async () => ['127.0.0.1'] };
     const mixed = { resolve: async () => ['93.184.216.34', '10.0.0.1'] };
     const asked: Parameters<typeof post>[] = [
-      [`http://127.0.0.1:${port}/hang`, {}, 300],
+      [`http://127.0.0.1:${port}/hang`, {}, 1_000],
       [`http://127.0.0.1:${closedPort}/`, { allowPrivateHosts }],
       [`http://127.0.0.1:${brokenPort}/`, { allowPrivateHosts }],
       [`http://127.0.0.1:${canaryPort}/`],

@@ -20,7 +20,7 @@ let reader: ReadingHandler;
 beforeEach(async () => {
   store = http.createServer((request, response) => response.end(BODIES[Number(request.url?.slice(1))]));
   // One connection: whatever is read for one body lies beside what is read for the next.
-  reader = createReadingHandler({ connectMs: 1_000, silenceMs: 5_000, mostConnections: 1 });
+  reader = createReadingHandler({ connectMs: 60_000, silenceMs: 60_000, mostConnections: 1 });
   door = http.createServer(async (request, response) => {
     const body = await read(Number(request.url?.slice(1)));
     await waitForFirstBytes(body);

@@ -185,7 +185,7 @@ describe('a failure says whether the request can have been accepted', () => {
   });
 
   it('perhaps in every other case', async () => {
-    const timeouts = { firstByteMs: 400, idleMs: 400, totalMs: 5_000 };
+    const timeouts = { firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 };
     const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts });
     for (const path of [
       '/silent',
@@ -207,7 +207,7 @@ describe('a failure says whether the request can have been accepted', () => {
   });
 
   it('and the whole call has a deadline, however busily the answer drips', async () => {
-    const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts: { totalMs: 700 } });
+    const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts: { totalMs: 2_000 } });
     expect(await sent(http.request({ method: 'GET', path: '/slow' }))).toBe('unknown');
   });
 });

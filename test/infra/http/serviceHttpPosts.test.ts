@@ -188,7 +188,7 @@ it('destroying ends what runs', async () => {
   const http = open();
   stub.next.push({ hang: 'head' });
   const running = failureOf(read(http));
-  await sleep(30);
+  await expect.poll(() => stub.received.length).toBe(1);
   await http.destroy();
   expect(await running).toMatchObject({ failure: 'lost' });
   expect(await failureOf(read(http))).toMatchObject({ failure: 'unreachable', sent: 'not_sent' });

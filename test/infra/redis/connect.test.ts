@@ -8,7 +8,7 @@ const silent = createLogger({ level: 'silent', name: 'test' });
 describe('the connection to Redis', () => {
   it('answers', async () => {
     const redis = openRedis(services().redisUrl, silent);
-    await pingRedis(redis, 2_000);
+    await pingRedis(redis, 60_000);
     expect(await redis.ping()).toBe('PONG');
     redis.disconnect();
   });
@@ -22,9 +22,9 @@ describe('the connection to Redis', () => {
 
   it('comes back by itself', async () => {
     const redis = openRedis(services().redisUrl, silent);
-    await pingRedis(redis, 2_000);
+    await pingRedis(redis, 60_000);
     const killer = openRedis(services().redisUrl, silent);
-    await pingRedis(killer, 2_000);
+    await pingRedis(killer, 60_000);
     await killer.client('KILL', 'ID', String(await redis.client('ID')));
     await expect.poll(() => redis.ping().catch(() => 'lost')).toBe('PONG');
     redis.disconnect();

@@ -1,5 +1,4 @@
 /** Figures that have to be asked for: of the database and of Temporal, also when these do not answer. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
@@ -77,12 +76,16 @@ describe('a question', () => {
   test('that is not answered in time hides what was known, is not asked twice, and shows when it comes', async () => {
     let shown: string | undefined = 'old';
     let asked = 0;
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const refresh = createGaugeProbe({
       everyMs: 0,
       deadlineMs: 20,
       ask: async () => {
         asked += 1;
-        await sleep(150);
+        await answered;
         return 'new';
       },
       show: (answer) => {
@@ -95,7 +98,7 @@ describe('a question', () => {
     await Promise.all([refresh(), refresh()]);
     await refresh();
     expect({ shown, asked }).toEqual({ shown: undefined, asked: 1 });
-    await sleep(150);
-    expect(shown).toBe('new');
+    answer();
+    await expect.poll(() => shown).toBe('new');
   });
 });

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ChatMessage, ChatRequest, MediaPart } from '../../../domain/text/chat.ts';
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createAnthropic } from '../../../providers/anthropic/anthropic.ts';
 import { type AnthropicScript, type AnthropicStub, type Block, startAnthropicStub } from '../../stubs/anthropic.ts';
+import { PATIENT } from '../../stubs/patience.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 let stub: AnthropicStub;
@@ -10,13 +11,12 @@ let provider: ReturnType<typeof createAnthropic>;
 beforeEach(async () => {
   stub = await startAnthropicStub();
   const { baseUrl, apiKey } = stub;
-  const timeouts = { firstByteMs: 400, idleMs: 400 };
   provider = createAnthropic({
     name: 'claude',
     baseUrl: `${baseUrl}/v1/`,
     apiKey,
     allowPrivateNetwork: true,
-    timeouts,
+    timeouts: PATIENT,
   });
 });
 afterEach(async () => {
@@ -301,11 +301,12 @@ describe('a failure', () => {
       retryAfterMs: 12_000,
       message: 'HTTP 429 rate_limit_error request req_1',
     });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const at = new Date(Date.now() + 30_000).toISOString();
     const headers = { 'anthropic-ratelimit-tokens-remaining': '0', 'anthropic-ratelimit-tokens-reset': at };
     stub.next.push({ ...limited, headers });
-    const { retryAfterMs = 0 } = await failureOf(complete());
-    expect(Math.abs(retryAfterMs - 30_000)).toBeLessThan(2_000);
+    expect(await failureOf(complete())).toMatchObject({ retryAfterMs: 30_000 });
   });
 
   it('in the middle of a stream comes after what was said before', async () => {

@@ -13,7 +13,7 @@ import type {
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import type { ElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
-import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
+import { type StubBehaviour, timeoutsFor } from '../../stubs/elevenlabsFaults.ts';
 
 export const STS_MODEL = 'eleven_multilingual_sts_v2';
 export const SPEECH = 'eleven_multilingual_v2';
@@ -51,13 +51,13 @@ export async function createCaller(): Promise<Caller> {
       apiKey: stub.apiKey,
       baseUrl: stub.baseUrl,
       allowPrivateNetwork: true,
-      timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+      timeouts: timeoutsFor(stub.next),
       ...options,
     });
     const request = audio === undefined ? orderOf(sourcePath, order) : audioOf(audio);
     const outcome = await provider.start(request, {
       workFolder,
-      signal: signal ?? AbortSignal.timeout(20_000),
+      signal: signal ?? AbortSignal.timeout(100_000),
       heartbeat: () => undefined,
     });
     return { ...outcome, files: await readdir(workFolder) };

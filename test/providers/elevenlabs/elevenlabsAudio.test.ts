@@ -146,9 +146,13 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
   it('is left by a client that no longer waits', async () => {
     stub.next.push({ kind: 'hang' });
     const abort = new AbortController();
-    setTimeout(() => abort.abort(), 100);
-    const left = sdkClient(stub).music.compose({ prompt: 'A waltz' }, { abortSignal: abort.signal });
-    await expect(Promise.resolve(left)).rejects.toThrow();
+    const left = Promise.resolve(sdkClient(stub).music.compose({ prompt: 'A waltz' }, { abortSignal: abort.signal }));
+    const leaving = expect
+      .poll(() => stub.generated.length)
+      .toBe(1)
+      .then(() => abort.abort());
+    await expect(left).rejects.toThrow();
+    await leaving;
     expect(stub.generated).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@ import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
 import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';
+import { PATIENT } from '../../stubs/patience.ts';
 import { type Call, type Caller, createCaller, effect, music, speech } from './callElevenLabs.ts';
 
 let stub: ElevenLabsStub;
@@ -118,8 +119,7 @@ describe('what becomes of an order of audio', () => {
     ['audio without end', effect({ durationSeconds: 5 }), { kind: 'gigabyte' }, { reason: 'failed' }],
   ];
   it.each(outcomes)('%s', async (_, call, behaviour, expected) => {
-    const patient = { ...call, options: { timeouts: { firstByteMs: 1_000, idleMs: 1_000 } } };
-    const outcome = await (behaviour === undefined ? run(patient) : runWith(behaviour, patient));
+    const outcome = await (behaviour === undefined ? run(call) : runWith(behaviour, call));
     expect(outcome).toMatchObject(expected);
     if (!('suggestedPrompt' in expected)) expect(outcome).not.toHaveProperty('suggestedPrompt');
     if (outcome.status === 'unknown') expect(outcome.files).toEqual([]);
@@ -129,8 +129,10 @@ describe('what becomes of an order of audio', () => {
   it('by an abort while the service works is unknown; before anything was sent, not accepted', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
-    setTimeout(() => abort.abort(), 100);
-    expect((await run({ ...music(), signal: abort.signal })).status).toBe('unknown');
+    const running = run({ ...music(), signal: abort.signal, options: { timeouts: PATIENT } });
+    await expect.poll(() => stub.generated.length).toBe(1);
+    abort.abort();
+    expect((await running).status).toBe('unknown');
     expect(await run({ ...music(), signal: AbortSignal.abort() })).toMatchObject({ status: 'busy' });
   });
 });

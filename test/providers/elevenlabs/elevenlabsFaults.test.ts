@@ -4,6 +4,7 @@ import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.t
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
+import { PATIENT } from '../../stubs/patience.ts';
 import { type Call, type Caller, createCaller } from './callElevenLabs.ts';
 
 let stub: ElevenLabsStub;
@@ -81,18 +82,20 @@ describe('a lost reply', () => {
   });
 
   it('that drips in byte by byte ends with the caller’s patience', async () => {
-    const drip: StubBehaviour = { kind: 'drip', everyMs: 20 };
-    expect(await runWith(drip, { signal: AbortSignal.timeout(300) })).toMatchObject({
-      status: 'unknown',
-      files: [],
-    });
+    const patience = new AbortController();
+    const dripping = runWith({ kind: 'drip', everyMs: 20 }, { signal: patience.signal });
+    await expect.poll(() => stub.accepted.length).toBe(1);
+    setTimeout(() => patience.abort(new DOMException('late', 'TimeoutError')), 300);
+    expect(await dripping).toMatchObject({ status: 'unknown', files: [] });
   });
 
   it('by an abort while the service works is unknown; before anything was sent, not accepted', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
-    setTimeout(() => abort.abort(), 100);
-    expect((await run({ signal: abort.signal })).status).toBe('unknown');
+    const running = run({ signal: abort.signal, options: { timeouts: PATIENT } });
+    await expect.poll(() => stub.accepted.length).toBe(1);
+    abort.abort();
+    expect((await running).status).toBe('unknown');
     expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ status: 'busy' });
   });
 });
@@ -113,7 +116,7 @@ describe('an answer that cannot be the output', () => {
   });
 
   it('a gigabyte is given up after a few megabytes, and nothing stays on disk', async () => {
-    const outcome = await runWith({ kind: 'gigabyte' }, { options: { timeouts: { firstByteMs: 5_000 } } });
+    const outcome = await runWith({ kind: 'gigabyte' });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed', files: [] });
     expect(stub.written()).toBeLessThan(50_000_000);
   });

@@ -16,6 +16,7 @@ import type {
 } from '../../../providers/shared/provider.ts';
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 
 export const MUSIC = 'fal-ai/stable-audio-25/text-to-audio';
 export const VIDEO = 'wan/v2.6/text-to-video';
@@ -41,14 +42,16 @@ export async function createCaller(stub: () => FalStub): Promise<Caller> {
           apiKey: stub().apiKey,
           baseUrl: stub().baseUrl,
           allowPrivateNetwork: true,
-          timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+          timeouts: Object.values(stub().faults).some((each) => each.some(({ kind }) => kind === 'hang'))
+            ? HASTY
+            : PATIENT,
           ...options,
         },
         guardedFetch,
       ),
     context: async (change) => ({
       workFolder: await mkdtemp(join(root, 'call-')),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(100_000),
       heartbeat: () => undefined,
       ...change,
     }),

@@ -1,13 +1,14 @@
-/** The adapter of what is waited for, with short patience, and what its orders need. */
+/** The adapter of what is waited for, and what its orders need. */
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFalMedia } from '../../../providers/fal/media/falMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
+import { PATIENT } from '../../stubs/patience.ts';
 
-export function falMedia(own: Pick<ServiceAccess, 'apiKey' | 'baseUrl'>): Required<MediaProvider> {
+export function falMedia(own: Pick<ServiceAccess, 'apiKey' | 'baseUrl' | 'timeouts'>): Required<MediaProvider> {
   const options = {
     allowPrivateNetwork: true,
-    timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+    timeouts: PATIENT,
     ...own,
   };
   const guardedFetch = createGuardedFetch({ allowPrivateHosts: [], failureFloorMs: 1 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { MediaCallContext, MediaProvider } from '../../../providers/shared/mediaProvider.ts';
+import { until } from '../../harness/until.ts';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import {
   createMediaCaller,
   cutout,
@@ -73,7 +75,7 @@ interface Row {
   /** Orders that the service took in; default 1. */
   orders?: number;
   apiKey?: string;
-  signal?: () => AbortSignal;
+  signal?: (stub: FalStub) => AbortSignal;
   cancelled?: true;
   only?: 'stores' | 'fetches';
 }
@@ -94,6 +96,13 @@ const result =
   (stub: FalStub) => {
     stub.result = { status, body };
   };
+/** Aborted with this reason once the order has been asked about so often. */
+const leftAfter = (questions: number, reason?: Error) => (stub: FalStub) => {
+  const controller = new AbortController();
+  const asked = () => stub.calls.filter(({ path }) => path.endsWith('/status')).length >= questions;
+  void until('the order is asked about', asked).finally(() => controller.abort(reason));
+  return controller.signal;
+};
 const outputAt = (url: string) => result({ images: [{ url }], image: { url }, audio: { url } });
 const policy = {
   detail: [{ loc: ['body', 'prompt'], msg: `flagged: ${PRIVATE_WORDS}`, type: 'content_policy_violation' }],
@@ -180,7 +189,7 @@ const ROWS: Row[] = [
   {
     when: 'no question is answered any more',
     plan: strikes({ status: times(50, { kind: 'destroy' } as const) }),
-    signal: () => AbortSignal.timeout(1_000),
+    signal: leftAfter(2, new DOMException('late', 'TimeoutError')),
     reason: 'timeout',
     cancelled: true,
   },
@@ -192,18 +201,14 @@ const ROWS: Row[] = [
   {
     when: 'it is not done at the deadline',
     plan: endless,
-    signal: () => AbortSignal.timeout(400),
+    signal: leftAfter(1, new DOMException('late', 'TimeoutError')),
     reason: 'timeout',
     cancelled: true,
   },
   {
     when: 'nobody waits any more',
     plan: endless,
-    signal: () => {
-      const controller = new AbortController();
-      setTimeout(() => controller.abort(), 300);
-      return controller.signal;
-    },
+    signal: leftAfter(1),
     reason: 'lost',
     cancelled: true,
   },
@@ -274,8 +279,9 @@ async function run(row: Row, operate: Operate): Promise<void> {
   const stub = await startFalStub();
   try {
     row.plan(stub);
-    const provider = falMedia({ baseUrl: stub.baseUrl, apiKey: row.apiKey ?? stub.apiKey });
-    const context = await helper.context(row.signal?.());
+    const timeouts = stub.faults.submit?.[0]?.kind === 'hang' ? HASTY : PATIENT;
+    const provider = falMedia({ baseUrl: stub.baseUrl, apiKey: row.apiKey ?? stub.apiKey, timeouts });
+    const context = await helper.context(row.signal?.(stub));
     const ended = await operate(provider, context).then(
       () => undefined,
       (error: unknown) => error,

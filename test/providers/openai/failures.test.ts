@@ -1,10 +1,11 @@
 /** What goes wrong upstream, and the word for it that decides what happens next. */
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createOpenAi, type OpenAiOptions } from '../../../providers/openai/openai.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 import type { ChatScript } from '../../stubs/openaiScript.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 let stub: OpenAiStub;
@@ -22,7 +23,8 @@ const SECRET = 'stub-key';
 const PROMPT = 'Say hello.';
 
 function provider(change: Partial<OpenAiOptions> = {}) {
-  const timeouts = { connectMs: 500, firstByteMs: 300, idleMs: 300 };
+  const isSilent = stub.next.some(({ hang, delayMs }) => hang !== undefined || delayMs !== undefined);
+  const timeouts = isSilent ? HASTY : PATIENT;
   const options = { name: 'llm', baseUrl: stub.baseUrl, apiKey: SECRET, allowPrivateNetwork: true, timeouts };
   const made = createOpenAi({ ...options, ...change });
   opened.push(made);
@@ -204,8 +206,20 @@ describe('a stream', () => {
   });
 
   it('that drips slower than the longest silence allows is not cut while it drips', async () => {
-    stub.next.push({ pauseMs: 120, tokens: ['a', 'b', 'c', 'd', 'e'] });
-    expect(await collect(await stream())).toMatchObject({ content: ['abcde'], failure: undefined });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const tokens = ['a', 'b', 'c', 'd', 'e'];
+    let text = '';
+    const drip = async (sentTokens: number) => {
+      await expect.poll(() => text.length).toBe(sentTokens);
+      if (sentTokens < tokens.length) await vi.advanceTimersByTimeAsync(HASTY.idleMs * 0.6);
+    };
+    stub.next.push({ tokens, pause: drip });
+    const dripping = await provider({ timeouts: HASTY }).stream(chatRequest(), context());
+    for await (const events of dripping.events) {
+      for (const event of events) text += event.type === 'delta' ? (event.delta.content ?? '') : '';
+    }
+    expect(text).toBe('abcde');
   });
 
   it('that its reader leaves ends the connection, and the service notices', async () => {
@@ -268,7 +282,10 @@ describe('a service that cannot be reached', () => {
 
   it('in the time of the caller is a timeout', async () => {
     stub.next.push({ hang: 'head' });
-    const soon = context(AbortSignal.timeout(50));
-    expect(await failureOf(provider().complete(chatRequest(), soon))).toMatchObject({ reason: 'timeout' });
+    const caller = new AbortController();
+    const failure = failureOf(provider({ timeouts: PATIENT }).complete(chatRequest(), context(caller.signal)));
+    await expect.poll(() => stub.received.length).toBe(1);
+    caller.abort(new DOMException('late', 'TimeoutError'));
+    expect(await failure).toMatchObject({ reason: 'timeout' });
   });
 });

@@ -15,6 +15,7 @@ import type {
   Outcome,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
 export const DEADLINE_MS = 90_000;
@@ -36,7 +37,7 @@ export async function createCaller(stub: () => ReplicateStub): Promise<Caller> {
       apiKey: stub().apiKey,
       baseUrl: stub().baseUrl,
       allowPrivateNetwork: true,
-      timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+      timeouts: stub().faults.some(({ fault }) => fault.kind === 'hang') ? HASTY : PATIENT,
       deadlineMs: DEADLINE_MS,
       guardedFetch: createGuardedFetch({
         allowPrivateHosts: [new URL(stub().deliveryUrl).host],
@@ -46,7 +47,7 @@ export async function createCaller(stub: () => ReplicateStub): Promise<Caller> {
     });
   const context = async (change: Partial<CallContext> = {}) => ({
     workFolder: await mkdtemp(join(root, 'call-')),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(100_000),
     heartbeat: () => undefined,
     ...change,
   });

@@ -1,13 +1,17 @@
-/** The adapter of what is waited for, with short patience. */
+/** The adapter of what is waited for, with short patience where that is asked for. */
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createReplicateMedia } from '../../../providers/replicate/media/replicateMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
+import { PATIENT } from '../../stubs/patience.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
 /** All but the cloning of voices, which it does not have. */
 export type ReplicateMedia = Required<Omit<MediaProvider, 'cloneVoice' | 'readsAll'>>;
 
-export function replicateMedia(stub: Pick<ReplicateStub, 'apiKey' | 'baseUrl' | 'deliveryUrl'>): ReplicateMedia {
+export function replicateMedia(
+  stub: Pick<ReplicateStub, 'apiKey' | 'baseUrl' | 'deliveryUrl'>,
+  timeouts = PATIENT,
+): ReplicateMedia {
   const guardedFetch = createGuardedFetch({
     allowPrivateHosts: [new URL(stub.deliveryUrl).host],
     failureFloorMs: 1,
@@ -16,7 +20,7 @@ export function replicateMedia(stub: Pick<ReplicateStub, 'apiKey' | 'baseUrl' | 
     apiKey: stub.apiKey,
     baseUrl: stub.baseUrl,
     allowPrivateNetwork: true,
-    timeouts: { connectMs: 1_000, firstByteMs: 400, idleMs: 400 },
+    timeouts,
     guardedFetch,
   }) as ReplicateMedia;
 }

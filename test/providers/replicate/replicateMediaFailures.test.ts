@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { MediaCallContext } from '../../../providers/shared/mediaProvider.ts';
 import { greyPng } from '../../engines/media/pictureFiles.ts';
+import { until } from '../../harness/until.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import { type ReplicateStub, type StubFault, startReplicateStub } from '../../stubs/replicate/replicate.ts';
 import {
   createMediaCaller,
@@ -73,7 +75,7 @@ interface Row {
   more?: object;
   /** Orders that the service took in; default 1. */
   orders?: number;
-  signal?: () => AbortSignal;
+  signal?: (stub: ReplicateStub) => AbortSignal;
   cancelled?: true;
   fetches?: true;
 }
@@ -101,9 +103,11 @@ const running = (then: (stub: ReplicateStub) => void) => (stub: ReplicateStub) =
 const delivered = (change: object) => (stub: ReplicateStub) => {
   for (const [at, output] of stub.outputs) stub.outputs.set(at, { ...output, ...change });
 };
-const abandoned = () => {
+/** Aborted with this reason once the order has been asked about so often. */
+const leftAfter = (questions: number, reason?: Error) => (stub: ReplicateStub) => {
   const controller = new AbortController();
-  setTimeout(() => controller.abort(), 300);
+  const asked = () => stub.requests.filter((request) => request.startsWith(QUESTION)).length >= questions;
+  void until('the order is asked about', asked).finally(() => controller.abort(reason));
   return controller.signal;
 };
 
@@ -175,21 +179,21 @@ const ROWS: Row[] = [
   {
     when: 'it is not done at the deadline',
     plan: running(() => undefined),
-    signal: () => AbortSignal.timeout(400),
+    signal: leftAfter(1, new DOMException('late', 'TimeoutError')),
     reason: 'timeout',
     cancelled: true,
   },
   {
     when: 'nobody waits any more',
     plan: running(() => undefined),
-    signal: abandoned,
+    signal: leftAfter(1),
     reason: 'lost',
     cancelled: true,
   },
   {
     when: 'no question is answered any more',
     plan: running(strikes(QUESTION, { kind: 'lost' }, 20)),
-    signal: () => AbortSignal.timeout(700),
+    signal: leftAfter(2, new DOMException('late', 'TimeoutError')),
     reason: 'timeout',
     cancelled: true,
   },
@@ -234,13 +238,14 @@ const ROWS: Row[] = [
 async function run(row: Row, { operate, file }: Operation): Promise<void> {
   const stub = await startReplicateStub();
   try {
-    const media = replicateMedia(stub);
     const secret = stub.apiKey;
     if (file) stub.outputs.set('/out', { contentType: 'application/octet-stream', body: file });
     const output = file ? `${stub.deliveryUrl}/out` : { transcription: 'hello', segments: [] };
     stub.moments = [{ status: 'starting' }, { status: 'succeeded', output }];
     row.plan(stub);
-    const ended = await operate(media, await helper.context(row.signal?.())).then(
+    const isSilent = stub.faults.some(({ fault }) => fault.kind === 'hang');
+    const media = replicateMedia({ ...stub, apiKey: secret }, isSilent ? HASTY : PATIENT);
+    const ended = await operate(media, await helper.context(row.signal?.(stub))).then(
       () => undefined,
       (error: unknown) => error,
     );

@@ -1,15 +1,19 @@
 /** Calls that cost as much as their client likes: that nodes are late with them keeps nobody else from the nodes. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcTools, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { until } from '../../harness/until.ts';
 import { type ChainNode, type NodeCall, type Reply, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read } from './openUpstreams.ts';
 
 let nodes: [ChainNode, ChainNode];
 let upstreams: RpcUpstreams;
+/** The clock of the nodes' deadlines stands still while a call that should be answered is under way. */
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   nodes = [await startChainNode(), await startChainNode()];
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await upstreams.close();
   await Promise.all(nodes.map((node) => node.close()));
 });
@@ -40,9 +44,17 @@ describe.each([
     const attack = Array.from({ length: 20 }, greedy);
     const outcomes = [];
     // Each of them comes back for more, twice.
-    while (failed < 40 || outcomes.length <= 20) outcomes.push(await call('eth_getBalance'));
+    while (failed < 40 || outcomes.length <= 20) {
+      outcomes.push(await call('eth_getBalance'));
+      await vi.advanceTimersByTimeAsync(100);
+    }
     running = false;
-    await Promise.all(attack);
+    let left = attack.length;
+    for (const each of attack) void each.then(() => (left -= 1));
+    await until('the attack is over', async () => {
+      await vi.advanceTimersByTimeAsync(1_000);
+      return left === 0;
+    });
     expect(outcomes.filter(({ kind }) => kind !== 'result')).toEqual([]);
   });
 });
@@ -52,7 +64,17 @@ describe('a node that is late with costly calls', () => {
   const FIRST = { deadlineMs: 600, pollMs: 60_000, random: () => 0 };
   const askedOfFirst = async (turns: number) => {
     const before = nodes[0].requests;
-    for (let turn = 0; turn < turns; turn += 1) expect(await call('eth_call')).toMatchObject({ kind: 'result' });
+    for (let turn = 0; turn < turns; turn += 1) {
+      const seen = nodes[0].requests;
+      let isOver = false;
+      const outcome = call('eth_call').finally(() => {
+        isOver = true;
+      });
+      await expect.poll(() => isOver || nodes[0].requests > seen, { interval: 5 }).toBe(true);
+      // Half of it is for the other node.
+      if (!isOver) await vi.advanceTimersByTimeAsync(FIRST.deadlineMs / 2);
+      expect(await outcome).toMatchObject({ kind: 'result' });
+    }
     return nodes[0].requests - before;
   };
 

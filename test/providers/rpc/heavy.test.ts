@@ -1,15 +1,18 @@
 /** Heavy reads take as long as they take; a node that says nothing at all does not hold them up while another is there. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import { StreamedAnswer } from '../../../providers/rpc/streamedAnswer.ts';
 import { type ChainNode, itemText, type Respond, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 
 const DEADLINE_MS = 3_000;
+/** After so long without a word another node is asked. */
+const SILENT_MS = DEADLINE_MS / 3;
 let nodes: [ChainNode, ChainNode];
 let upstreams: RpcUpstreams;
 let events: RpcEvent[];
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   nodes = [await startChainNode(), await startChainNode()];
   ({ upstreams, events } = openUpstreams(
     nodes.map(({ url }) => url),
@@ -18,6 +21,7 @@ beforeEach(async () => {
   ));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await upstreams.close();
   await Promise.all(nodes.map((node) => node.close()));
 });
@@ -27,36 +31,56 @@ const logs = () => upstreams.single(NETWORK, read('eth_getLogs'), patient());
 const hedges = () => events.filter(({ kind }) => kind === 'hedge').length;
 const answered = (node: ChainNode) => node.calls.filter(({ method }) => method === 'eth_getLogs').length;
 
+/** Passes the time until another node is asked, once the first has so many of the calls. */
+async function passSilence(calls = 1): Promise<void> {
+  await expect.poll(() => answered(nodes[0])).toBe(calls);
+  await vi.advanceTimersByTimeAsync(SILENT_MS);
+}
+
 describe('a heavy read', () => {
   it('is answered by another node when the first accepts it and never answers', async () => {
     nodes[0].reply = () => SILENCE;
-    expect(told(await logs())).toMatchObject({ kind: 'result', value: '"eth_getLogs"' });
+    const answer = logs();
+    await passSilence();
+    expect(told(await answer)).toMatchObject({ kind: 'result', value: '"eth_getLogs"' });
     expect(nodes.map(answered)).toEqual([1, 1]);
   });
 
   it('of a batch is answered by another node, too', async () => {
     nodes[0].reply = (calls) => (calls[0]?.method === 'eth_getLogs' ? SILENCE : undefined);
     const items = together([read(), read('eth_getLogs'), read('eth_getLogs')]);
-    const outcomes = await upstreams.batch(NETWORK, items, patient());
+    const answer = upstreams.batch(NETWORK, items, patient());
+    await passSilence(2);
+    const outcomes = await answer;
     expect(outcomes.map(({ kind }) => kind)).toEqual(['result', 'result', 'result']);
   });
 
   it('is answered by the first node when that is the quicker one all the same', async () => {
-    nodes[0].reply = (calls) => async (response) => {
-      await sleep(DEADLINE_MS / 2);
-      response.end(itemText(calls[0]?.id, '"result":"first"'));
+    let finish: () => unknown = () => undefined;
+    nodes[0].reply = (calls) => (response) => {
+      finish = () => response.end(itemText(calls[0]?.id, '"result":"first"'));
     };
     nodes[1].reply = () => SILENCE;
-    expect(told(await logs())).toMatchObject({ kind: 'result', value: '"first"' });
+    const answer = logs();
+    await passSilence();
+    await expect.poll(() => answered(nodes[1])).toBe(1);
+    finish();
+    expect(told(await answer)).toMatchObject({ kind: 'result', value: '"first"' });
   });
 
   it('stays at one node whose answer has begun, however slowly it comes', async () => {
-    nodes[0].reply = (calls) => async (response) => {
+    const begins = vi.spyOn(StreamedAnswer.prototype, 'begins');
+    let finish: () => unknown = () => undefined;
+    nodes[0].reply = (calls) => (response) => {
       response.write('{"jsonrpc":"2.0",');
-      await sleep(DEADLINE_MS / 2);
-      response.end(`"id":${calls[0]?.id},"result":"slow"}`);
+      finish = () => response.end(`"id":${calls[0]?.id},"result":"slow"}`);
     };
-    expect(told(await logs())).toMatchObject({ kind: 'result', value: '"slow"' });
+    const answer = logs();
+    await expect.poll(() => begins.mock.calls.length).toBe(1);
+    begins.mockRestore();
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS / 2);
+    finish();
+    expect(told(await answer)).toMatchObject({ kind: 'result', value: '"slow"' });
     expect([hedges(), answered(nodes[1])]).toEqual([0, 0]);
   });
 
@@ -64,7 +88,9 @@ describe('a heavy read', () => {
     nodes[0].reply = () => SILENCE;
     const text = 'x'.repeat(3_000_000);
     nodes[1].answer = () => `"result":"${text}"`;
-    const answer = await logs();
+    const asked = logs();
+    await passSilence();
+    const answer = await asked;
     if (answer.kind !== 'stream') throw new Error(`no stream: ${answer.kind}`);
     let bytes = 0;
     for await (const piece of answer.value) bytes += piece.length;
@@ -78,7 +104,10 @@ describe('a heavy read', () => {
       { deadlineMs: 300 },
     ));
     for (const node of nodes) node.reply = () => SILENCE;
-    await Promise.all(Array.from({ length: 100 }, logs));
+    const outcomes = Promise.all(Array.from({ length: 100 }, logs));
+    await expect.poll(() => answered(nodes[0]) + answered(nodes[1])).toBeGreaterThanOrEqual(100);
+    await vi.advanceTimersByTimeAsync(300);
+    await outcomes;
     expect(hedges()).toBeLessThanOrEqual(10 + 100 * 0.05);
   });
 });

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RpcCache, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
+import type { RpcCache, RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 
@@ -23,13 +22,22 @@ class Memory implements RpcCache {
 let node: ChainNode;
 let upstreams: RpcUpstreams;
 let memory: Memory;
+let events: RpcEvent[];
+
+/** Ends when so many looks at the heights, of so many nodes, are over. */
+async function looked(looks: number, told = events, nodes = 1): Promise<void> {
+  const seen = () => told.filter(({ kind }) => kind === 'node').length;
+  const before = seen();
+  await expect.poll(seen, { interval: 10 }).toBeGreaterThanOrEqual(before + looks * nodes);
+}
+
 beforeEach(async () => {
   node = await startChainNode();
   memory = new Memory();
-  ({ upstreams } = openUpstreams([node.url], { cache: memory }));
+  ({ upstreams, events } = openUpstreams([node.url], { cache: memory }));
   node.answer = ({ params }) => `"result":{"number":"${String(params[0])}","size":12345678901234567890}`;
   await upstreams.single(NETWORK, read(), patient());
-  await sleep(120);
+  if (!events.some(({ kind }) => kind === 'node')) await looked(1);
   node.requests = 0;
 });
 afterEach(async () => {
@@ -61,7 +69,8 @@ describe('answers that can never change', () => {
     await upstreams.single(NETWORK, block('0x10'), patient());
     node.genesis = '0xanother';
     node.height = 950;
-    await sleep(200);
+    // One of them may have begun before.
+    await looked(2);
     expect(await upstreams.single(NETWORK, block('0x10'), patient())).toMatchObject({ cached: false });
   });
 
@@ -79,7 +88,7 @@ describe('answers that can never change', () => {
   it('are none of what is newer than the node last said, when it fails to say it again', async () => {
     node.height = 5_000;
     node.finalized = undefined;
-    await sleep(200);
+    await looked(2);
     // Deep below the newest block, and above block 900.
     await upstreams.single(NETWORK, block('0x385'), patient());
     await upstreams.single(NETWORK, block('0x384'), patient());
@@ -89,10 +98,10 @@ describe('answers that can never change', () => {
   it('are none of what only a node that boasts of its height takes for final', async () => {
     const liar = await startChainNode();
     Object.assign(liar, { height: 0xffffffff, finalized: 0xfffffffe, answer: node.answer });
-    const both = openUpstreams([liar.url, node.url], { cache: memory }).upstreams;
+    const { upstreams: both, events: told } = openUpstreams([liar.url, node.url], { cache: memory });
     try {
       await both.single(NETWORK, read(), patient());
-      await sleep(120);
+      await looked(2, told, 2);
       // Above block 900, which is the newest that the other one takes for final.
       await both.single(NETWORK, block('0x385'), patient());
       expect(memory.values.size).toBe(0);
@@ -106,7 +115,7 @@ describe('answers that can never change', () => {
 
   it('are none above the height that a node tells, whatever it calls final', async () => {
     node.finalized = 5_000;
-    await sleep(200);
+    await looked(2);
     await upstreams.single(NETWORK, block('0x7d0'), patient());
     expect(memory.values.size).toBe(0);
   });

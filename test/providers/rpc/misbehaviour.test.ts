@@ -1,5 +1,5 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, type NodeCall, type Reply, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
@@ -13,17 +13,21 @@ function id(calls: NodeCall[], at = 0): number {
   return calls[at]?.id as number;
 }
 
+const DEADLINE_MS = 60_000;
+
 let node: ChainNode;
 let upstreams: RpcUpstreams;
 beforeEach(async () => {
   node = await startChainNode();
-  upstreams = openUpstreams([node.url], { deadlineMs: 5_000 }).upstreams;
+  upstreams = openUpstreams([node.url], { deadlineMs: DEADLINE_MS }).upstreams;
 });
-async function hurry(): Promise<void> {
-  await upstreams.close();
-  upstreams = openUpstreams([node.url], { deadlineMs: 400 }).upstreams;
+/** Passes the deadline of an answer that never comes, once the node has the request. */
+async function passDeadline(): Promise<void> {
+  await expect.poll(() => node.requests).toBe(1);
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
 }
 afterEach(async () => {
+  vi.useRealTimers();
   await upstreams.close();
   await node.close();
 });
@@ -114,9 +118,11 @@ const SINGLES: Shape[] = [
 
 describe('a single call', () => {
   it.each(SINGLES)('is told what came of it when the node answers %s', async (name, reply, expected) => {
-    if (name === 'silence') await hurry();
+    if (name === 'silence') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     node.reply = (calls) => reply(calls);
-    expect(told(await upstreams.single(NETWORK, read(), patient()))).toMatchObject(expected);
+    const outcome = upstreams.single(NETWORK, read(), patient());
+    if (name === 'silence') await passDeadline();
+    expect(told(await outcome)).toMatchObject(expected);
   });
 });
 
@@ -183,9 +189,11 @@ describe('a transaction', () => {
   ] as [string, (calls: NodeCall[]) => Reply, boolean][])(
     'is sent once, and said to be under way or not, after %s',
     async (name, reply, sent) => {
-      if (name === 'silence') await hurry();
+      if (name === 'silence') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
       node.reply = (calls) => reply(calls);
-      expect(await upstreams.single(NETWORK, write(), patient())).toMatchObject({ kind: 'failed', sent });
+      const outcome = upstreams.single(NETWORK, write(), patient());
+      if (name === 'silence') await passDeadline();
+      expect(await outcome).toMatchObject({ kind: 'failed', sent });
       expect(node.requests).toBe(1);
     },
   );

@@ -1,6 +1,6 @@
 /** Two nodes, of which one goes wrong while calls come: nearly all are answered, and no transaction is handed in twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told, write } from './openUpstreams.ts';
@@ -13,6 +13,7 @@ beforeEach(async () => {
   ({ upstreams, events } = openUpstreams(nodes.map(({ url }) => url)));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await upstreams.close();
   await Promise.all(nodes.map((node) => node.close()));
 });
@@ -34,7 +35,7 @@ async function load(calls: number, meanwhile: (done: number) => void = () => und
 }
 
 /** However late a busy machine looks at its nodes. */
-const IN_TIME = { timeout: 10_000 };
+const IN_TIME = { timeout: 60_000 };
 
 /** How many of so many reads went to this node; all of them are answered. */
 async function askedOf(node: ChainNode, calls: number): Promise<number> {
@@ -160,12 +161,18 @@ describe('a second node for slow reads', () => {
 
   it('is asked for one in twenty at most when all nodes are slow', async () => {
     await load(200);
-    const before = { hedges: events.filter(({ kind }) => kind === 'hedge').length, requests: requests() };
+    const before = {
+      hedges: events.filter(({ kind }) => kind === 'hedge').length,
+      failovers: events.filter(({ kind }) => kind === 'failover').length,
+      requests: requests(),
+    };
     for (const node of nodes) node.delayMs = 60;
     await load(600);
     const hedges = events.filter(({ kind }) => kind === 'hedge').length - before.hedges;
     expect(hedges).toBeLessThanOrEqual(600 * 0.05 + 10);
-    expect(requests() - before.requests).toBeLessThanOrEqual(600 + hedges);
+    // A machine that stands still for a second makes calls fail over.
+    const failovers = events.filter(({ kind }) => kind === 'failover').length - before.failovers;
+    expect(requests() - before.requests).toBeLessThanOrEqual(600 + hedges + failovers);
   });
 });
 
@@ -233,7 +240,7 @@ describe('a transaction', () => {
     'is handed in at most once when nodes go wrong: one %s',
     async (_name, wrong) => {
       for (const node of nodes) wrong(node);
-      const signal = AbortSignal.timeout(10_000);
+      const signal = AbortSignal.timeout(100_000);
       for (let turn = 1; turn <= 20; turn += 1) {
         await upstreams.single(NETWORK, write(SIGNED), signal);
         expect(sent().length).toBeLessThanOrEqual(turn);
@@ -247,8 +254,11 @@ describe('a transaction', () => {
       { deadlineMs: 300 },
     );
     for (const node of nodes) node.reply = () => () => undefined;
-    const outcome = await hurried.upstreams.single(NETWORK, write(SIGNED), patient());
-    expect(outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const outcome = hurried.upstreams.single(NETWORK, write(SIGNED), patient());
+    await expect.poll(() => sent().length).toBe(1);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
     expect(sent()).toHaveLength(1);
     await hurried.upstreams.close();
   });
@@ -293,10 +303,28 @@ describe('a transaction', () => {
 
 describe('a slow item of a batch', () => {
   it('does not hold up the others beyond the deadline', async () => {
-    const hurried = openUpstreams([nodes[0].url], { deadlineMs: 2_000 });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const hurried = openUpstreams([nodes[0].url], { deadlineMs: 2_000, pollMs: 60_000 });
+    const { upstreams: asked, events: told } = hurried;
+    const ended = (kind: string) => told.filter((event) => event.kind === kind).length;
+    // After this nobody looks at the heights for a while.
+    await asked.single(NETWORK, read(), patient());
+    await vi.advanceTimersByTimeAsync(1);
+    await expect.poll(() => ended('node')).toBe(1);
+    const before = ended('request');
     nodes[0].reply = (calls) => (calls.some(({ method }) => method === 'eth_slow') ? () => undefined : undefined);
     const items = Array.from({ length: 30 }, (_, at) => read(at === 17 ? 'eth_slow' : 'eth_call'));
-    const outcomes = await hurried.upstreams.batch(NETWORK, together(items), patient());
+    const answer = asked.batch(NETWORK, together(items), patient());
+    // All of them late, then a part of ten, then one: meanwhile the others are answered.
+    for (const [requests, answered, waitMs] of [
+      [1, 0, 1_000],
+      [4, 3, 500],
+      [14, 13, 500],
+    ] as const) {
+      await expect.poll(() => [nodes[0].requests - 1, ended('request') - before]).toEqual([requests, answered]);
+      await vi.advanceTimersByTimeAsync(waitMs);
+    }
+    const outcomes = await answer;
     expect(outcomes.filter(({ kind }) => kind === 'result')).toHaveLength(29);
     expect(outcomes[17]).toMatchObject({ kind: 'failed', reason: 'timeout' });
     await hurried.upstreams.close();

@@ -5,6 +5,7 @@ import { createBrave } from '../../../providers/search/brave.ts';
 import { createSearch } from '../../../providers/search/createSearch.ts';
 import { plainText, type SearchProvider } from '../../../providers/search/searchProvider.ts';
 import { createSearxng } from '../../../providers/search/searxng.ts';
+import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import {
   answering,
   BRAVE_KEY,
@@ -15,25 +16,30 @@ import {
   startSearxngStub,
 } from '../../stubs/searchEngines.ts';
 
-const PATIENCE = { connectMs: 1_000, firstByteMs: 300, idleMs: 300 };
-
 let braveStub: EngineStub;
 let searxngStub: EngineStub;
 let brave: SearchProvider;
 let searxng: SearchProvider;
+/** For silences. */
+let hastyBrave: SearchProvider;
+let hastySearxng: SearchProvider;
 
 beforeAll(async () => {
   braveStub = await startBraveStub();
   searxngStub = await startSearxngStub();
-  const common = { allowPrivateNetwork: true, timeouts: PATIENCE };
+  const common = { allowPrivateNetwork: true, timeouts: PATIENT };
   brave = createBrave({ ...common, apiKey: BRAVE_KEY, baseUrl: braveStub.baseUrl });
   searxng = createSearxng({ ...common, baseUrl: searxngStub.baseUrl });
+  const hasty = { ...common, timeouts: HASTY };
+  hastyBrave = createBrave({ ...hasty, apiKey: BRAVE_KEY, baseUrl: braveStub.baseUrl });
+  hastySearxng = createSearxng({ ...hasty, baseUrl: searxngStub.baseUrl });
 });
 beforeEach(() => {
   braveStub.requests.length = 0;
 });
 afterAll(async () => {
-  await Promise.all([brave.close(), searxng.close(), braveStub.close(), searxngStub.close()]);
+  await Promise.all([brave, searxng, hastyBrave, hastySearxng].map((each) => each.close()));
+  await Promise.all([braveStub.close(), searxngStub.close()]);
 });
 
 async function failure(provider: SearchProvider, query = 'q', limit = 5): Promise<UpstreamFailure> {
@@ -122,7 +128,8 @@ describe('Brave', () => {
 
   it.each(cases)('%s is its own kind of failure', async (_what, behaviour, expected) => {
     braveStub.next.push(behaviour);
-    expect(await failure(brave)).toMatchObject(expected);
+    const engine = expected.reason === 'timeout' ? hastyBrave : brave;
+    expect(await failure(engine)).toMatchObject(expected);
     expect(braveStub.requests).toHaveLength(1);
   });
 
@@ -179,7 +186,8 @@ describe('SearXNG', () => {
     ['silence', () => undefined, { reason: 'timeout' }],
   ])('%s is its own kind of failure', async (_what, behaviour, expected) => {
     searxngStub.next.push(behaviour);
-    expect(await failure(searxng)).toMatchObject(expected);
+    const engine = expected.reason === 'timeout' ? hastySearxng : searxng;
+    expect(await failure(engine)).toMatchObject(expected);
   });
 });
 

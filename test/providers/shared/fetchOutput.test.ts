@@ -51,9 +51,9 @@ async function fetched(url: string, { maxBytes = 100, allowStore = true } = {}) 
   const guardedFetch = createGuardedFetch({ allowPrivateHosts, failureFloorMs: 1 });
   serial += 1;
   const path = join(folder, `output-${serial}`);
-  const context = { workFolder: folder, signal: AbortSignal.timeout(10_000), heartbeat: () => undefined };
+  const context = { workFolder: folder, signal: AbortSignal.timeout(100_000), heartbeat: () => undefined };
   credentials.length = 0;
-  const target = { path, maxBytes, timeoutMs: 5_000 };
+  const target = { path, maxBytes, timeoutMs: 60_000 };
   const outcome = await fetchOutput({ http, baseUrl, guardedFetch }, url, { target, context });
   return { outcome, path };
 }

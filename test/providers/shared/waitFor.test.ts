@@ -47,7 +47,7 @@ function queueOf(submitted: Step | Promise<State>, ...checks: Step[]): Watched {
 }
 
 function wait({ queue }: Watched, signal: AbortSignal = new AbortController().signal): Promise<string> {
-  return waitFor(queue, 'order', { signal, submitMs: 1_000, firstPauseMs: 1 });
+  return waitFor(queue, 'order', { signal, submitMs: 100_000, firstPauseMs: 1 });
 }
 
 describe('an order that a client waits for', () => {

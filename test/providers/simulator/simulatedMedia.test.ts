@@ -1,8 +1,7 @@
 /** What the simulator makes of orders for audio and video, measured on the files. */
 import { execFileSync } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SIMULATOR_MUSIC } from '../../../domain/catalogue/builtin/offlineAudio.ts';
 import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import type { AudioRequest, GenerationRequest, MediaFile, VideoRequest } from '../../../providers/shared/provider.ts';
@@ -198,7 +197,7 @@ describe('a video', () => {
     const square = video({ media: [{ ...source, width: 1_280, height: 1_280 }], upscale: { factor: 4 } });
     expect((await simulator().start(square, await context())).status).toBe('refused');
     expect(await simulator().find?.(huge.reference, await context())).toBeUndefined();
-    expect(await simulator({ latencyMs: 1_000 }).start(request, await context())).toMatchObject({
+    expect(await simulator({ latencyMs: 60_000 }).start(request, await context())).toMatchObject({
       status: 'running',
     });
   });
@@ -230,11 +229,13 @@ describe.each(['audio', 'video'] as const)('an order for %s', (kind) => {
 
   it('runs for the latency, and its handle tells no word of the prompt', async () => {
     const request = order();
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const started = await simulator({ latencyMs: 400 }).start(request, await context());
     if (started.status !== 'running') throw new Error(started.status);
     expect(JSON.parse(JSON.stringify(started.operation))).toEqual(started.operation);
     expect(JSON.stringify(started.operation)).not.toContain(request.prompt);
-    await sleep(420);
+    vi.setSystemTime(Date.now() + 400);
     const checked = await simulator().check?.(started.operation, await context());
     const direct = await made(order());
     expect((await readFile(pathOf(checked))).equals(await readFile(direct))).toBe(true);

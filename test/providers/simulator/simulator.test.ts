@@ -1,8 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import { checkAudioFile } from '../../../providers/shared/audioFile.ts';
 import type { CallContext, Outcome, VoiceChangeRequest } from '../../../providers/shared/provider.ts';
@@ -21,7 +20,14 @@ let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'farebox-simulator-'));
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
+afterEach(async () => {
+  vi.useRealTimers();
+  await rm(root, { recursive: true, force: true });
+});
+
+/** Orders take their latency by a clock that only the test moves. */
+const stopClock = () => void vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
 /** Sounds are made without any program. */
 const NO_TOOLS = { ffmpegPath: '/no/ffmpeg', ffprobePath: '/no/ffprobe', workFolder: '/nowhere' };
@@ -120,17 +126,19 @@ describe('without latency', () => {
 
 describe('with latency', () => {
   it('an order runs for the latency and is then done for any replica', async () => {
+    stopClock();
     const started = await simulator({ latencyMs: 500 }).start(order(), await context());
     if (started.status !== 'running') throw new Error(started.status);
     expect(JSON.parse(JSON.stringify(started.operation))).toEqual(started.operation);
     expect(started.retryAfterMs).toBeGreaterThan(0);
     const replica = simulator({ latencyMs: 500 });
     expect(await replica.check?.(started.operation, await context())).toMatchObject({ status: 'running' });
-    await sleep(520);
+    pass(500);
     expect(await replica.check?.(started.operation, await context())).toMatchObject({ status: 'done' });
   });
 
   it('percent grows and stays below 100 while running', async () => {
+    stopClock();
     const provider = simulator({ latencyMs: 60_000 });
     const started = await provider.start(order(), await context());
     expect(started).toMatchObject({ status: 'running', percent: 0, retryAfterMs: 5_000 });
@@ -156,10 +164,11 @@ describe('outcomes', () => {
   it.each(refusals)('%s ends every order with the reason %s', async (outcome, reason) => {
     const now = await simulator({ outcome }).start(order(), await context());
     expect(now).toMatchObject({ status: 'refused', reason, message: expect.stringContaining('Simulated') });
+    stopClock();
     const provider = simulator({ outcome, latencyMs: 400 });
     const started = await provider.start(order(), await context());
     if (started.status !== 'running') throw new Error(started.status);
-    await sleep(420);
+    pass(400);
     expect(await provider.check?.(started.operation, await context())).toMatchObject({
       status: 'refused',
       reason,
@@ -182,7 +191,7 @@ describe('outcomes', () => {
   });
 
   it('are chosen per model, the entry giving the rest', async () => {
-    const provider = simulator({ models: { bad: { outcome: 'failed' }, slow: { latencyMs: 5_000 } } });
+    const provider = simulator({ models: { bad: { outcome: 'failed' }, slow: { latencyMs: 60_000 } } });
     const start = async (upstreamModel: string) => provider.start(order({ upstreamModel }), await context());
     expect((await start('bad')).status).toBe('refused');
     expect((await start('slow')).status).toBe('running');
@@ -217,11 +226,12 @@ describe('a lost reply', () => {
   });
 
   it('at poll or download is unknown, and the next question is answered', async () => {
+    stopClock();
     for (const at of ['poll', 'download'] as const) {
       const provider = simulator({ latencyMs: 400, faults: [fault({ at, every: 2 })] });
       const started = await provider.start(order({ upstreamModel: `m-${at}` }), await context());
       if (started.status !== 'running') throw new Error(started.status);
-      await sleep(420);
+      pass(400);
       const answers = [];
       for (let turn = 0; turn < 4; turn += 1) {
         answers.push((await provider.check?.(started.operation, await context()))?.status);
@@ -232,11 +242,12 @@ describe('a lost reply', () => {
 
   it('with late success: unknown now, done only after the delay', async () => {
     const request = order();
+    stopClock();
     const late = fault({ kind: 'late-success', delayMs: 500 });
     const provider = simulator({ faults: [late] });
     expect((await provider.start(request, await context())).status).toBe('unknown');
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('running');
-    await sleep(520);
+    pass(500);
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('done');
   });
 

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SimulatorFault } from '../../../providers/simulator/settings.ts';
 import { audio, context, simulator, useSimulatorState, video } from './mediaOrders.ts';
 
@@ -7,11 +6,18 @@ useSimulatorState();
 
 describe('a service without a queue', () => {
   it('answers with the result after the latency, and says meanwhile that it lives', async () => {
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const call = await context();
-    const startedAt = performance.now();
-    const outcome = await simulator({ synchronous: true, latencyMs: 1_500 }).start(audio(), call);
+    const readyAtMs = Date.now() + 1_500;
+    // Its clock goes on with each sign of life.
+    const heartbeat = () => {
+      call.heartbeat();
+      vi.setSystemTime(Date.now() + 500);
+    };
+    const outcome = await simulator({ synchronous: true, latencyMs: 1_500 }).start(audio(), { ...call, heartbeat });
     expect(outcome.status).toBe('done');
-    expect(performance.now() - startedAt).toBeGreaterThan(1_450);
+    expect(Date.now()).toBeGreaterThanOrEqual(readyAtMs);
     expect(call.beats).toBeGreaterThan(1);
   });
 
@@ -19,18 +25,24 @@ describe('a service without a queue', () => {
     const provider = simulator({ synchronous: true, latencyMs: 1_000 });
     const request = audio();
     const abort = new AbortController();
-    const running = provider.start(request, await context(abort.signal));
-    setTimeout(() => abort.abort(), 200);
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    const call = await context(abort.signal);
+    const running = provider.start(request, { ...call, heartbeat: () => abort.abort() });
     expect((await running).status).toBe('unknown');
-    await sleep(1_000);
+    vi.setSystemTime(Date.now() + 1_000);
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('done');
   });
 
   it('that hangs keeps the caller until it is given up', async () => {
     const abort = new AbortController();
-    setTimeout(() => abort.abort(), 300);
     const call = await context(abort.signal);
-    const outcome = await simulator({ synchronous: true, outcome: 'hang' }).start(audio(), call);
+    const heartbeat = () => {
+      call.heartbeat();
+      setTimeout(() => abort.abort(), 100);
+    };
+    const request = audio();
+    const outcome = await simulator({ synchronous: true, outcome: 'hang' }).start(request, { ...call, heartbeat });
     expect(outcome.status).toBe('unknown');
     expect(call.beats).toBeGreaterThan(0);
   });

@@ -1,5 +1,5 @@
 /** Invalid sign-ins over HTTP, to routes of every kind. Each is refused with the code of its fault. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ODD_ENCODINGS } from '../../../harness/oddEncodings.ts';
 import {
   encode,
@@ -31,6 +31,8 @@ let api: TestApi;
 const good = new Map<Form, Sent>();
 
 beforeAll(async () => {
+  // The times of the rows are some seconds around it, whenever their turn comes.
+  vi.useFakeTimers({ toFake: ['Date'], now: nowMs });
   api = await startApi({
     config: (config) => ({
       ...takingSignIns(config),
@@ -43,7 +45,10 @@ beforeAll(async () => {
     good.set(form, await signed(form, wallet, { nowMs }));
   }
 });
-afterAll(() => api.stop());
+afterAll(async () => {
+  vi.useRealTimers();
+  await api.stop();
+});
 
 /** Returns the status and body of the response. Routes for wallets alone answer without a code. */
 async function told(name: string, header: string, turn: number): Promise<{ name: string; said: unknown }> {

@@ -4,7 +4,7 @@ import { createCatalogue } from '../../../../domain/catalogue/catalogue.ts';
 import type { ProviderSettings } from '../../../../domain/providerSettings.ts';
 import type { Config } from '../../../../infra/config/config.ts';
 import { type AnthropicStub, startAnthropicStub } from '../../../stubs/anthropic.ts';
-import { startTextWorld, type TextWorld, textModel } from '../textWorld.ts';
+import { SILENT_MS, startTextWorld, type TextWorld, textModel } from '../textWorld.ts';
 
 export interface ResponsesWorld extends TextWorld {
   anthropic: AnthropicStub;
@@ -16,7 +16,7 @@ export interface ResponsesWorld extends TextWorld {
  * `claude-haiku-4-5` is behind the Anthropic stub, `gpt-sealed` claims end-to-end encryption. `patienceMs` is the
  * timeout for a silent service.
  */
-export async function startResponsesWorld(patienceMs = 1_500): Promise<ResponsesWorld> {
+export async function startResponsesWorld(patienceMs = SILENT_MS): Promise<ResponsesWorld> {
   const anthropic = await startAnthropicStub();
   const world = await startTextWorld((config) => withMore(config, anthropic, patienceMs));
   const { api, key } = world;
@@ -38,7 +38,7 @@ export async function startResponsesWorld(patienceMs = 1_500): Promise<Responses
 }
 
 function withMore(config: Config, { baseUrl, apiKey }: AnthropicStub, patienceMs: number): Config {
-  const timeouts = { connectMs: patienceMs, firstByteMs: patienceMs, idleMs: patienceMs };
+  const timeouts = { connectMs: 60_000, firstByteMs: patienceMs, idleMs: patienceMs };
   const { spec } = textModel({});
   const sealed = { ...spec, capabilities: { ...spec.capabilities, supportsE2EE: true } };
   const models = [

@@ -72,7 +72,7 @@ it('one that failed gives its turn back', async () => {
   await expect(missing()).rejects.toMatchObject({ code: 'page_failed' });
 });
 
-it('the pages of one account leave a child to the others', { timeout: 60_000 }, async () => {
+it('the pages of one account leave a child to the others', async () => {
   const allowPrivateHosts = [`127.0.0.1:${world.server.port}`];
   reader = createPageReader({ allowPrivateHosts, failureFloorMs: 1 });
   const shares = createAccountShares({ overrideOf: () => ({}) });
@@ -83,7 +83,7 @@ it('the pages of one account leave a child to the others', { timeout: 60_000 }, 
     ended.push(account);
   };
   const slow = [readFor('a', '/slow'), readFor('a', '/slow')];
-  await vi.waitFor(() => expect(requestsOf('/slow')).toBe(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(requestsOf('/slow')).toBe(2), { timeout: 60_000 });
   await readFor('b', '/quick');
   expect(ended).toEqual(['b']);
   await Promise.all(slow);

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ProviderTimeouts } from '../../../../domain/providerSettings.ts';
 import { createElevenLabsMedia, type ElevenLabsMedia } from '../../../../providers/elevenlabs/media/elevenLabsMedia.ts';
 import type {
   MediaCallContext,
@@ -13,6 +14,7 @@ import type {
 } from '../../../../providers/shared/mediaProvider.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../../stubs/elevenlabs.ts';
 import { testWav } from '../../../stubs/elevenlabsAudio.ts';
+import { timeoutsFor } from '../../../stubs/elevenlabsFaults.ts';
 
 /** Found in no error. */
 export const TEXT = 'A secret about a lighthouse.';
@@ -20,7 +22,7 @@ export const TEXT = 'A secret about a lighthouse.';
 export interface MediaDesk {
   stub: ElevenLabsStub;
   recording: RecordingFile;
-  open(firstByteMs?: number): ElevenLabsMedia;
+  open(timeouts?: ProviderTimeouts): ElevenLabsMedia;
   context(signal?: AbortSignal): MediaCallContext;
   speak(change?: Partial<SpeechOrder>): Promise<Speech>;
   transcribe(change?: Partial<TranscriptionOrder>): Promise<Transcript>;
@@ -35,9 +37,8 @@ export async function openDesk(): Promise<MediaDesk> {
   await writeFile(path, testWav(1));
   const recording = { path, contentType: 'audio/wav', demuxer: 'wav', seconds: 1 };
   const opened: ElevenLabsMedia[] = [];
-  const open = (firstByteMs = 400) => {
+  const open = (timeouts = timeoutsFor(stub.next)) => {
     const { apiKey, baseUrl } = stub;
-    const timeouts = { connectMs: 500, firstByteMs, idleMs: 400 };
     const made = createElevenLabsMedia({
       name: 'voices',
       apiKey,

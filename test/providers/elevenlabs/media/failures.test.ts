@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../../stubs/elevenlabsFaults.ts';
+import { PATIENT } from '../../../stubs/patience.ts';
 import { failureOf } from '../../chatRequest.ts';
 import { heard, type MediaDesk, openDesk, speechOrder, TEXT, transcriptionOrder } from './callMedia.ts';
 
@@ -99,7 +100,7 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
     expect(failure).toMatchObject({ reason });
     const told = `${failure.message} ${String(failure.cause)}`;
     expect(told).not.toMatch(new RegExp(`${desk.stub.apiKey}|${TEXT}|html`));
-    expect(desk.stub.asked()).toBe(1);
+    await expect.poll(() => desk.stub.asked()).toBe(1);
     const ours = reason === 'refused' || reason === 'content_policy';
     expect(failure.words !== undefined && failure.words !== '').toBe(ours);
     expect(desk.stub.written()).toBeLessThan(250e6);
@@ -117,7 +118,7 @@ it('says for how long to wait where the service does', async () => {
 it('ends the connection when nobody waits any more', async () => {
   const left = new AbortController();
   desk.stub.next.push({ kind: 'hang' });
-  const asked = desk.open(20_000).transcribe(transcriptionOrder(desk.recording), desk.context(left.signal));
+  const asked = desk.open(PATIENT).transcribe(transcriptionOrder(desk.recording), desk.context(left.signal));
   const failure = failureOf(asked);
   await expect.poll(() => desk.stub.forms.length).toBe(1);
   left.abort();

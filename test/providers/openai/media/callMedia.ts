@@ -19,6 +19,7 @@ import type {
   TranscriptionOrder,
 } from '../../../../providers/shared/mediaProvider.ts';
 import { testWav } from '../../../stubs/elevenlabsAudio.ts';
+import { timeoutsFor } from '../../../stubs/elevenlabsFaults.ts';
 import { type OpenAiMediaStub, STUB_PNG, startOpenAiMediaStub } from '../../../stubs/openaiMedia.ts';
 
 /** Found in no error. */
@@ -46,7 +47,7 @@ export async function openDesk(): Promise<MediaDesk> {
   const open = (change: Partial<OpenAiMediaOptions> = {}) => {
     const made = createOpenAiMedia({
       ...{ name: 'media', baseUrl: stub.baseUrl, apiKey: SECRET, allowPrivateNetwork: true },
-      timeouts: { connectMs: 500, firstByteMs: 400, idleMs: 400 },
+      timeouts: timeoutsFor(stub.next),
       dialect: 'openai',
       guardedFetch: createGuardedFetch({ allowPrivateHosts: [], failureFloorMs: 1 }),
       ...change,

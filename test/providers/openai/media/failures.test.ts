@@ -4,6 +4,7 @@ import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.t
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../../stubs/elevenlabsFaults.ts';
 import { STUB_PNG } from '../../../stubs/openaiMedia.ts';
+import { PATIENT } from '../../../stubs/patience.ts';
 import { failureOf } from '../../chatRequest.ts';
 import {
   heard,
@@ -179,7 +180,7 @@ describe('an abort', () => {
     desk.stub.next.push({ kind: 'hang' });
     const left = new AbortController();
     const context = await desk.context(left.signal);
-    const media = desk.open({ timeouts: { firstByteMs: 20_000 } });
+    const media = desk.open({ timeouts: PATIENT });
     const asked = {
       makeImages: () => media.makeImages(imageOrder(), context),
       editImage: () => media.editImage(imageEdit(desk.folder), context),
