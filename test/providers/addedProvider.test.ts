@@ -1,6 +1,6 @@
 /**
- * A kind of provider takes a folder and one line of the registry. The example of docs/add-a-provider.md is added to a copy of
- * providers/; the API of that copy serves it, and every other file is the repository's own.
+ * A new provider kind needs a folder and one registry line. Adds the example of docs/add-a-provider.md to a copy of
+ * providers/ and serves it with a copy of the API; all other files are the repository's own.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,15 +16,15 @@ import { createWorld } from '../harness/services.ts';
 import { ROOT } from '../harness/spawn.ts';
 import { type OpenAiStub, startOpenAiStub } from '../stubs/openai.ts';
 
-/** Floors that import no adapter, and the packages. */
+/** Floors that import no adapter, and the installed packages. */
 const UNCHANGED = ['domain', 'engines', 'infra', 'workflows', 'node_modules', 'test/harness'];
-/** Their imports lead to the copy of providers/. */
+/** Folders that import the copy of providers/. */
 const COPIED = ['providers', 'api', 'test/api/startApi.ts'];
 
 let root: string;
 let stub: OpenAiStub;
 let api: TestApi;
-/** The registry of the copy. */
+/** Registry of the copy. */
 let kinds: typeof PROVIDERS;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** The first example of the page is the new file, the second the new line. */
+/** The page's first example becomes the new file, its second the new line of the registry. */
 function addExample(): void {
   const page = readFileSync(path.join(ROOT, 'docs/add-a-provider.md'), 'utf8');
   const [adapter = '', line = ''] = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code);
@@ -81,7 +81,7 @@ function configuration(version: string) {
   };
 }
 
-it('a chat is served by the added kind, with its key and its setting', async () => {
+it('serves a chat through the added kind, with its key and its setting', async () => {
   stub.next = [{ tokens: ['Polly', ' wants', ' a', ' cracker'] }];
   const { secret: key } = await api.fundedKey('INFERENCE');
   const response = await api.call('/chat/completions', {
@@ -96,14 +96,14 @@ it('a chat is served by the added kind, with its key and its setting', async () 
   expect(others).toEqual([]);
 });
 
-it('its models are listed, and online', async () => {
+it('lists the models of the added kind as online', async () => {
   const { secret: key } = await api.newKey('INFERENCE');
   const response = await api.call('/models?type=text', { key });
   const { data } = (await response.json()) as { data: { id: string; model_spec: { offline: boolean } }[] };
   expect(data.find(({ id }) => id === 'polly')?.model_spec.offline).toBe(false);
 });
 
-it('its settings are checked', () => {
+it('validates the settings of the added kind', () => {
   expect(() => checkConfiguration(kinds, configuration('v2'), 'file')).not.toThrow();
   expect(messageOf(() => checkConfiguration(kinds, configuration('v9'), 'file'))).toContain(
     'providers.birds.version: found "v9", allowed: "v1", "v2"',
@@ -114,7 +114,7 @@ it('its settings are checked', () => {
   );
 });
 
-it('the published schema has it, and only the registry of the copy knows it', () => {
+it('includes the added kind in the published schema of the copy only', () => {
   expect(configurationJsonSchema(kinds)).toContain('"parrot"');
   expect(kinds.map(({ kind }) => kind)).toEqual([...PROVIDERS.map(({ kind }) => kind), 'parrot']);
   expect(messageOf(() => checkConfiguration(PROVIDERS, configuration('v1'), 'file'))).toContain(

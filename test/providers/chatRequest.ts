@@ -28,7 +28,7 @@ export async function failureOf(work: PromiseLike<unknown>): Promise<UpstreamFai
 }
 
 export interface Collected {
-  /** By choice. */
+  /** Index: choice. */
   content: string[];
   reasoning: string[];
   calls: { id: string; name: string; arguments: string }[];
@@ -39,7 +39,7 @@ export interface Collected {
   failure: UpstreamFailure | undefined;
 }
 
-/** What a client of the stream has at its end. */
+/** Collects a stream as its client sees it at the end. */
 export async function collect(stream: ChatStream): Promise<Collected> {
   const all: Collected = {
     content: [],

@@ -1,4 +1,4 @@
-/** Provider entries as a configuration has them, with the kinds that ship. */
+/** Provider entries of a configuration, with the provider kinds that ship. */
 import type { ModelSurroundings } from '../../domain/modelAccess.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
 import { createGuardedFetch } from '../../infra/http/guardedFetch.ts';
@@ -9,15 +9,15 @@ export const PROVIDER_KINDS: ModelSurroundings['providerKinds'] = new Map(PROVID
 
 type Entries = Readonly<Record<string, ProviderSettings>>;
 
-/** Without a key and without a program, unless `more` says otherwise. */
+/** Has neither keys nor programs unless `more` provides them. */
 export function configured(providers: Entries, more: Partial<ModelSurroundings> = {}): ModelSurroundings {
   return { providers, providerKinds: PROVIDER_KINDS, secret: () => undefined, ...more };
 }
 
 interface Opening extends Pick<ProviderMeans, 'observe'> {
-  /** Keys by the names of their variables. */
+  /** Key: name of the environment variable. */
   secrets?: Record<string, string>;
-  /** For data and for work. */
+  /** Data folder and work folder. */
   folder?: string;
 }
 

@@ -29,7 +29,7 @@ function providers(entries: Record<string, ProviderSettings>, secrets: Record<st
 }
 
 describe('the providers of a configuration', () => {
-  it('are there by entry name: local needs nothing, a foreign service its key', () => {
+  it('are opened by entry name: local without a key, a remote service only with its key', () => {
     const entries: Record<string, ProviderSettings> = {
       local: { kind: 'local' },
       elevenlabs: { kind: 'elevenlabs', apiKeyEnv: 'ELEVENLABS_API_KEY' },
@@ -46,12 +46,12 @@ describe('the providers of a configuration', () => {
     expect([...replicate.keys()]).toEqual(['local', 'replicate', 'flaky']);
   });
 
-  it('of kinds that are served later are absent', () => {
+  it('exclude kinds that serve no jobs', () => {
     const kinds = ['openai', 'anthropic'] as const;
     for (const kind of kinds) expect(providers({ later: { kind, apiKeyEnv: 'K' } }, { K: 'k' }).size).toBe(0);
   });
 
-  it('may be repeated only where nobody is paid for it', () => {
+  it('are repeatable only where a repetition costs nobody money', () => {
     const all = providers(
       {
         local: { kind: 'local' },
@@ -69,7 +69,7 @@ describe('the providers of a configuration', () => {
     ]);
   });
 
-  it('keep the orders of each simulator entry apart, below the data folder', async () => {
+  it('keep the orders of each simulator entry in its own part of the data folder', async () => {
     const workFolder = await mkdtemp(join(root, 'call-'));
     const flaky = providers({ flaky: simulator, 'od/d': simulator }).get('od/d');
     const context = { workFolder, signal: new AbortController().signal, heartbeat: () => undefined };
@@ -91,6 +91,6 @@ describe('the providers of a configuration', () => {
   });
 });
 
-it('the local engine has exactly the voices that its model lists', () => {
+it('lists exactly the voices that the local engine has', () => {
   expect(Object.keys(LOCAL_VOICES)).toEqual([...LOCAL_VOICE_CHANGER.voices]);
 });

@@ -9,7 +9,7 @@ function opened(providers: Record<string, ProviderSettings>, secrets: Record<str
   return openProviders(providers, { secrets }).media(createImageWork());
 }
 
-it('fal and Replicate make media for clients that wait where their key is set, by whatever name', () => {
+it('fal and Replicate make synchronous media under any entry name when their key is set', () => {
   const entries: Record<string, ProviderSettings> = {
     fal: { kind: 'fal' },
     mine: { kind: 'fal', apiKeyEnv: 'MY_KEY' },
@@ -21,7 +21,7 @@ it('fal and Replicate make media for clients that wait where their key is set, b
   expect([...opened(entries, { MY_KEY: 'a:b', REPLICATE_API_TOKEN: 'r8' }).keys()]).toEqual(['mine', 'replicate']);
 });
 
-it('what their models are listed for, they can be asked for', () => {
+it('fal and Replicate implement every operation that their models are listed for', () => {
   const operations = [
     ['image', 'makeImages'],
     ['inpaint', 'editImage'],
@@ -41,7 +41,7 @@ it('what their models are listed for, they can be asked for', () => {
   }
 });
 
-/** The compiler knows all endpoints of the service's own client. */
+/** The compiler checks these against the endpoint types of the service's own client. */
 const ENDPOINTS: Readonly<Record<string, keyof EndpointTypeMap>> = {
   'z-image-turbo': 'fal-ai/z-image/turbo',
   'qwen-image': 'fal-ai/qwen-image',
@@ -63,7 +63,7 @@ const ENDPOINTS: Readonly<Record<string, keyof EndpointTypeMap>> = {
   'tts-orpheus': 'fal-ai/orpheus-tts',
 };
 
-it('the built-in models that fal has go to its endpoints without any configuration', () => {
+it('sends the built-in fal models to endpoints that exist, without any configuration', () => {
   const kinds = ['image', 'inpaint', 'upscale', 'asr', 'tts'];
   const found = BUILT_IN_MODELS.filter(
     ({ provider, kind, upstreamModel }) => provider === 'fal' && kinds.includes(kind) && upstreamModel.includes('/'),

@@ -1,4 +1,4 @@
-/** Whether a model may reason is said by the form in which its request is sent, not by the wish of the client. */
+/** The form of the upstream request decides whether a model may reason, not the client's `reasoning` alone. */
 import { expect, it } from 'vitest';
 import type { ChatRequest } from '../../domain/text/chat.ts';
 import { mayReason as claudeMayReason } from '../../providers/anthropic/request.ts';
@@ -24,7 +24,7 @@ it.each<[string, Reasoning, boolean]>([
   ['claude-sonnet-5', {}, true],
   ['claude-opus-4-8', {}, false],
   ['claude-haiku-4-5', {}, false],
-])('%s, asked with %j, may reason: %s', (upstreamModel, reasoning, expected) => {
+])('returns whether %s may reason when the request says %j: %s', (upstreamModel, reasoning, expected) => {
   expect(claudeMayReason(chatRequest({ upstreamModel, maxTokens: 4_000, reasoning }))).toBe(expected);
 });
 
@@ -35,6 +35,6 @@ it.each<[string, Reasoning, boolean]>([
   ['https://api.openai.com/v1', ON, true],
   ['http://vllm:8000/v1', OFF, true],
   ['http://vllm:8000/v1', NONE, true],
-])('a model at %s, asked with %j, may reason: %s', (baseUrl, reasoning, expected) => {
+])('returns whether a model at %s may reason when the request says %j: %s', (baseUrl, reasoning, expected) => {
   expect(mayReason(chatRequest({ reasoning }), dialectOf(baseUrl))).toBe(expected);
 });

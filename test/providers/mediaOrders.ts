@@ -1,4 +1,4 @@
-/** Orders of what is waited for, and the folders and files that they need. */
+/** Orders for synchronous media, with the folders and files that they need. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ import type {
 import { greyPng } from '../engines/media/pictureFiles.ts';
 import { testWav } from '../stubs/elevenlabsAudio.ts';
 
-/** Stands in every prompt, and may stand in no detail of a failure. */
+/** Part of every prompt; must not appear in the detail of a failure. */
 export const PRIVATE_WORDS = 'xylophone grandmother';
 
 export interface MediaCaller {
-  /** For a call: a folder of its own, and a deadline that it does not reach. */
+  /** Context of one call: a new folder and a deadline that it does not reach. */
   context(signal?: AbortSignal): Promise<MediaCallContext>;
   image(width?: number, height?: number): Promise<ImageFile>;
   recording(): Promise<RecordingFile>;

@@ -1,4 +1,4 @@
-/** Which entries make media while the client waits, and how those with several addresses choose among them. */
+/** Entries that make synchronous media, and their choice among several upstream addresses. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ const pair = (): ProviderSettings => ({
 const context = () => ({ workFolder: folder, signal: new AbortController().signal });
 const calls = () => [one.received.length, other.received.length];
 
-it('is absent without its key', () => {
+it('opens no media provider without its key', () => {
   const providers = { openai: { kind: 'openai' }, elevenlabs: { kind: 'elevenlabs' } } as const;
   expect([...open(providers, {}).keys()]).toEqual([]);
   expect([...open(providers, { OPENAI_API_KEY: 'x', ELEVENLABS_API_KEY: 'y' }).keys()]).toEqual([
@@ -53,7 +53,7 @@ it('is absent without its key', () => {
   ]);
 });
 
-it('asks another address where the first one has certainly made nothing', async () => {
+it('tries another address when the first one certainly made nothing', async () => {
   const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
   one.next = [{ kind: 'reply', status: 503 }];
   for (let turn = 0; turn < 20; turn += 1) {
@@ -63,7 +63,7 @@ it('asks another address where the first one has certainly made nothing', async 
   expect(calls().reduce((sum, count) => sum + count, 0)).toBe(21);
 });
 
-it('never asks twice where the first one may have made something', async () => {
+it('never sends a second request when the first one may have made something', async () => {
   const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
   for (const stub of [one, other]) stub.next.push({ kind: 'accept-then-destroy' });
   expect(await failureOf(Promise.resolve(media?.makeImages?.(imageOrder(), context())))).toMatchObject({
@@ -72,8 +72,8 @@ it('never asks twice where the first one may have made something', async () => {
   expect(calls().reduce((sum, count) => sum + count, 0)).toBe(1);
 });
 
-it('rests an address whose speech breaks again and again', async () => {
-  // Its clock stands still: it rests for less than a second.
+it('stops using an address whose speech streams break repeatedly', async () => {
+  // The clock stands still, because the address is unused for less than a second.
   vi.useFakeTimers({ toFake: ['performance'] });
   const media = open({ pair: pair() }, { KEY: 'stub-key' }).get('pair');
   one.next = Array.from({ length: 40 }, () => ({ kind: 'cut-body' as const }));
@@ -87,7 +87,7 @@ it('rests an address whose speech breaks again and again', async () => {
   expect([asked, one.received.length]).toEqual([5, 5]);
 });
 
-it('offers what its service has, and tells how each attempt ended', async () => {
+it('offers the operations of its service and reports how each attempt ended', async () => {
   const { host } = new URL(one.baseUrl);
   const settings = {
     kind: 'openai',
@@ -110,7 +110,7 @@ it('offers what its service has, and tells how each attempt ended', async () => 
   expect(outcomes).toEqual([`one ${host} KEY speak done`, `one ${host} KEY speak credential`]);
 });
 
-it('gives a service of one address a rest too', async () => {
+it('pauses the only address of a service too', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const settings = { kind: 'elevenlabs', baseUrl: one.baseUrl, allowPrivateNetwork: true } as const;
   const media = open({ voices: settings }, { ELEVENLABS_API_KEY: 'x' }).get('voices');

@@ -25,7 +25,7 @@ function open(providers: Record<string, ProviderSettings>, secrets: Record<strin
   return opened;
 }
 
-it('an entry is there when one of its addresses has its key', () => {
+it('opens an entry when one of its addresses has its key', () => {
   const entries: Record<string, ProviderSettings> = {
     openai: { kind: 'openai' },
     own: { kind: 'openai', baseUrl: 'http://vllm.internal:8000/v1' },
@@ -50,7 +50,7 @@ it('an entry is there when one of its addresses has its key', () => {
   expect(opened.get('claude')?.embed).toBeUndefined();
 });
 
-it('a key for OpenAI is sent to nobody else', async () => {
+it('sends an OpenAI key to no other service', async () => {
   const [stub] = stubs;
   if (stub === undefined) throw new Error('no stub');
   stub.apiKey = undefined;
@@ -59,7 +59,7 @@ it('a key for OpenAI is sent to nobody else', async () => {
   expect(stub.received[0]?.headers.authorization).toBeUndefined();
 });
 
-it('an address that fails is passed over, and both attempts are told', async () => {
+it('skips an address that fails and reports both attempts', async () => {
   const [broken, whole] = stubs;
   if (broken === undefined || whole === undefined) throw new Error('no stubs');
   broken.otherwise = { status: 503 };

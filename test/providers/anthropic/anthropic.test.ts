@@ -46,7 +46,7 @@ describe('a message', () => {
     ['of thoughts', [THOUGHT, SEALED, TEXT]],
     ['of calls', [THOUGHT, TEXT, CALL, OTHER]],
     ['of nothing', []],
-  ])('%s is the same streamed as whole', async (_what, content) => {
+  ])('%s is the same when streamed and when whole', async (_what, content) => {
     stub.otherwise = { content };
     const [choice] = (await complete()).choices;
     const streamed = await collect(await stream());
@@ -62,7 +62,7 @@ describe('a message', () => {
     expect(streamed.failure).toBeUndefined();
   });
 
-  it('hands its thoughts back as they came, sealed ones too', async () => {
+  it('returns thinking blocks to the service unchanged, redacted ones included', async () => {
     stub.next.push({ content: [THOUGHT, SEALED, TEXT, CALL] });
     const [choice] = (await complete()).choices;
     if (choice === undefined) throw new Error('no choice');
@@ -74,7 +74,7 @@ describe('a message', () => {
     expect((await sent({ messages }))?.messages[1]?.content).toEqual([THOUGHT, SEALED, TEXT, CALL]);
   });
 
-  it('hands a thought back by its signature alone, and none without', async () => {
+  it('returns thinking to the service only with its signature', async () => {
     const said = { role: 'assistant', content: 'Hm.', reasoning_content: 'I think' } as const;
     const user = { role: 'user', content: 'And?' } as const;
     const signed = await sent({ messages: [user, { ...said, thought_signature: 'c2ln' }, user] });
@@ -86,7 +86,7 @@ describe('a message', () => {
     expect(unsigned?.messages[1]?.content).toEqual([{ type: 'text', text: 'Hm.' }]);
   });
 
-  it('counts the prompt with what was cached', async () => {
+  it('includes cached tokens in the prompt tokens', async () => {
     const usage = {
       input_tokens: 10,
       cache_read_input_tokens: 200,
@@ -106,7 +106,7 @@ describe('a message', () => {
     expect((await collect(await stream())).usage).toEqual(expected);
   });
 
-  it('tells apart what was written to the cache for an hour', async () => {
+  it('reports tokens written to the one-hour cache separately', async () => {
     const cache_creation = { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 };
     const caching = { cache_read_input_tokens: 0, cache_creation_input_tokens: 30, cache_creation };
     stub.otherwise = { usage: { input_tokens: 10, output_tokens: 7, ...caching } };
@@ -124,7 +124,7 @@ describe('a message', () => {
     ['tool_use', 'tool_calls'],
     ['refusal', 'content_filter'],
     ['new', 'stop'],
-  ])('that ends by %s ends by %s', async (stopReason, reason) => {
+  ])('maps the stop reason %s to %s', async (stopReason, reason) => {
     stub.otherwise = { stopReason };
     expect((await complete()).choices[0]?.finishReason).toBe(reason);
     expect((await collect(await stream())).finish).toEqual([reason]);
@@ -132,7 +132,7 @@ describe('a message', () => {
 });
 
 describe('a request', () => {
-  it('has one system prompt, turns that alternate and results first', async () => {
+  it('puts all system messages into one prompt, alternates turns and puts tool results first', async () => {
     const mark = { type: 'ephemeral', ttl: '1h' } as const;
     const png = {
       type: 'image',
@@ -205,18 +205,18 @@ describe('a request', () => {
     [{ responseFormat: { type: 'json_object' } }, { system: [{ type: 'text' }] }],
     [{ promptCache: { retention: '24h' } }, { cache_control: { type: 'ephemeral', ttl: '1h' } }],
     [{ promptCache: { key: 'k' } }, { metadata: { user_id: 'end-user-1' } }],
-  ])('%j has %j', async (change, expected) => {
+  ])('given %j contains %j', async (change, expected) => {
     expect(await sent(change)).toMatchObject(expected);
   });
 
-  it('without room for a budget, of a forced call or of a newer model leaves out what would be refused', async () => {
+  it('leaves out thinking without room for its budget or with a forced call, and sampling for a newer model', async () => {
     const older = { upstreamModel: 'claude-haiku-4-5', reasoning: { effort: 'high' } } as const;
     expect(await sent({ ...older, maxTokens: 1_024 })).not.toHaveProperty('thinking');
     expect(await sent({ ...older, tools, toolChoice: 'required' })).not.toHaveProperty('thinking');
     expect(await sent({ sampling: { temperature: 0.5, top_k: 3 } })).not.toHaveProperty('temperature');
   });
 
-  it('for several choices, a recording or another kind of image is refused unsent', async () => {
+  it('is refused before it is sent if it has several choices, a recording or an unsupported image type', async () => {
     const bytes = Buffer.from('x');
     const shows = (part: MediaPart): Partial<ChatRequest> => ({
       messages: [{ role: 'user', content: [part] }],
@@ -294,7 +294,7 @@ describe('a failure', () => {
     expect(await failureOf(stream())).toMatchObject({ reason });
   });
 
-  it('says when to come back', async () => {
+  it('reports the retry delay of the service', async () => {
     const limited = { status: 429, ...error('rate_limit_error') };
     stub.next.push({ ...limited, headers: { 'retry-after': '12' } });
     expect(await failureOf(complete())).toMatchObject({
@@ -309,7 +309,7 @@ describe('a failure', () => {
     expect(await failureOf(complete())).toMatchObject({ retryAfterMs: 30_000 });
   });
 
-  it('in the middle of a stream comes after what was said before', async () => {
+  it('arrives after the text that the stream sent before it', async () => {
     stub.next.push({ errorAfterFrames: { frames: 5, type: 'overloaded_error' } }, { cutAfterFrames: 5 });
     for (const reason of ['overloaded', 'lost']) {
       const { content, failure } = await collect(await stream());
@@ -318,12 +318,12 @@ describe('a failure', () => {
     }
   });
 
-  it('before the first frame of a stream is a failure of the call', async () => {
+  it('fails the call when it comes before the first frame of a stream', async () => {
     stub.next.push({ errorAfterFrames: { frames: 0, type: 'overloaded_error' } });
     expect(await failureOf(stream())).toMatchObject({ reason: 'overloaded' });
   });
 
-  it('of the reader ends the connection', async () => {
+  it('closes the connection when the reader stops', async () => {
     stub.next.push({ pauseMs: 20 });
     for await (const _ of (await stream()).events) break;
     await expect.poll(() => stub.received[0]?.aborted).toBe(true);

@@ -1,4 +1,4 @@
-/** The stand-in is what Anthropic's own client takes it for: only then is our adapter held against it. */
+/** Checks the stub with Anthropic's own client, so that tests of our adapter may rely on it. */
 import Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type AnthropicStub, startAnthropicStub } from '../../stubs/anthropic.ts';
@@ -22,7 +22,7 @@ async function failure(work: PromiseLike<unknown>): Promise<InstanceType<typeof 
   return error;
 }
 
-it('answers a message, whole and streamed, with thoughts and calls', async () => {
+it('answers a message with thinking and tool calls, whole and streamed', async () => {
   stub.otherwise = {
     content: [
       { type: 'thinking', thinking: 'The user wants the weather.', signature: 'c2lnbmVk' },
@@ -40,7 +40,7 @@ it('answers a message, whole and streamed, with thoughts and calls', async () =>
   expect(streamed.usage).toMatchObject(whole.usage);
 });
 
-it('refuses what the service refuses, by its names', async () => {
+it('refuses the same requests as the service, with the same error names', async () => {
   const create = (change: object, key?: string) => client(key).messages.create({ ...request, ...change });
   expect(await failure(create({}, 'wrong'))).toBeInstanceOf(Anthropic.AuthenticationError);
   expect(await failure(create({ model: 'gpt' }))).toBeInstanceOf(Anthropic.NotFoundError);

@@ -1,4 +1,4 @@
-/** Calls the adapter against a stub, in a private folder, with short patience. */
+/** Calls the adapter against a stub, in a private folder, with short timeouts. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,18 +24,18 @@ export const SOUND = 'eleven_text_to_sound_v2';
 export interface Call {
   options?: Partial<ServiceAccess>;
   order?: Partial<VoiceChangeRequest>;
-  /** Instead of a voice change. */
+  /** Audio order that replaces the voice change. */
   audio?: Pick<AudioRequest, 'upstreamModel'> & Partial<AudioRequest>;
   signal?: AbortSignal;
 }
 
-/** What came back, and what then lay in the folder of the call. */
+/** Outcome, and the files in the call's folder afterwards. */
 type Answer = Outcome & { files: string[] };
 
 export interface Caller {
   sourcePath: string;
   run(stub: ElevenLabsStub, call?: Call): Promise<Answer>;
-  /** The same against a stub that misbehaves once. */
+  /** Like `run`, with a stub that misbehaves once. */
   runWith(stub: ElevenLabsStub, behaviour: StubBehaviour, call?: Call): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -92,7 +92,7 @@ export function sdkClient(stub: ElevenLabsStub, apiKey = stub.apiKey): ElevenLab
   return new ElevenLabsClient({ apiKey, baseUrl: stub.baseUrl, maxRetries: 0, timeoutInSeconds: 10 });
 }
 
-/** The error that the SDK makes of the service's reply. */
+/** Error that the SDK throws for the service's reply. */
 export async function sdkFailure(work: PromiseLike<unknown>): Promise<{ status: number | undefined; detail: unknown }> {
   const error = await Promise.resolve(work).then(
     () => undefined,

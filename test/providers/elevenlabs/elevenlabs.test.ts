@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => stub.close());
 
-describe("the stub, exercised by the service's own SDK", () => {
+describe("the stub, called by the service's own SDK", () => {
   function convert(change: { seed?: number; voice?: string; modelId?: string } = {}, apiKey?: string) {
     const { voice = ARIA, modelId = STS_MODEL, ...rest } = change;
     const request = {
@@ -37,7 +37,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     });
   }
 
-  it('converts a recording and understands every field', async () => {
+  it('converts a recording and parses every field', async () => {
     const audio = Buffer.from(await new Response(await convert({ seed: 7 })).arrayBuffer());
     expect(audio.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xfb]));
     expect(stub.accepted).toMatchObject([
@@ -89,7 +89,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect(stub.accepted).toHaveLength(0);
   });
 
-  it('answers both kinds of 429, with the headers of the concurrency', async () => {
+  it('answers both kinds of 429, with the concurrency headers', async () => {
     stub.settings.maximumConcurrent = 0;
     expect(await sdkFailure(convert())).toMatchObject({
       status: 429,
@@ -112,7 +112,7 @@ const run = (call?: Call) => caller.run(stub, call);
 const runWith = (behaviour: StubBehaviour, call?: Call) => caller.runWith(stub, behaviour, call);
 
 describe('an order', () => {
-  it('is sent as the service describes it, and its audio is delivered', async () => {
+  it("is sent in the service's format, and its audio is delivered", async () => {
     const outcome = await run({ order: { seed: 11, removeBackgroundNoise: true, voice: 'Roger' } });
     if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));
     expect(outcome.output.contentType).toBe('audio/mpeg');
@@ -135,33 +135,33 @@ describe('an order', () => {
     );
   });
 
-  it('without a seed has none, and a seed above 32 bits is folded to one that the service takes', async () => {
+  it('sends no seed without one, and reduces a seed above 32 bits to the accepted range', async () => {
     await run();
     await run({ order: { seed: 2 ** 32 + 5 } });
     expect(stub.accepted.map((conversion) => conversion.seed)).toEqual([undefined, 5]);
   });
 
-  it('may name a voice of an own account by its id', async () => {
+  it("accepts the id of a voice of the operator's account", async () => {
     expect((await run({ order: { voice: 'ownVoice000000000001' } })).status).toBe('done');
   });
 
-  it('reaches the service under an address with or without the version', async () => {
+  it('reaches the service under a base URL with or without the version', async () => {
     expect((await run({ options: { baseUrl: `${stub.baseUrl}/v1/` } })).status).toBe('done');
   });
 
-  it('never leaves the conversion path, whatever the voice is called', async () => {
+  it('never leaves the conversion path, whatever the name of the voice', async () => {
     for (const voice of ['../voices', '..', 'a/b', '', 'x'.repeat(61), 'a?b', '%2e%2e']) {
       expect(await run({ order: { voice } })).toMatchObject({ status: 'refused', reason: 'refused' });
     }
     expect(stub.accepted).toHaveLength(0);
   });
 
-  it('has every listed voice in the table, and no other', () => {
+  it('maps exactly the listed voices', () => {
     expect(Object.keys(DEFAULT_VOICES).sort()).toEqual([...ELEVENLABS_VOICE_CHANGER.voices].sort());
     expect(new Set(Object.values(DEFAULT_VOICES)).size).toBe(ELEVENLABS_VOICE_CHANGER.voices.length);
   });
 
-  it('cannot be repeated blindly and cannot be looked up', () => {
+  it('is neither repeatable nor findable afterwards', () => {
     const provider = createElevenLabs({ apiKey: 'k' });
     expect(provider.repeatable).toBe(false);
     expect(provider.find).toBeUndefined();
@@ -169,7 +169,7 @@ describe('an order', () => {
 });
 
 describe('a refusal', () => {
-  it('of an unknown voice is the client’s to mend, in the service’s words', async () => {
+  it("of an unknown voice is a client error with the service's message", async () => {
     for (const errors of ['current', 'legacy'] as const) {
       stub.settings.errors = errors;
       expect(await run({ order: { voice: 'nobody' } })).toMatchObject({
@@ -182,7 +182,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('of the key, the quota or the plan is the operator’s, and says nothing of it to the client', async () => {
+  it('of the key, the quota or the plan is an operator error without details for the client', async () => {
     const wrong = await run({ options: { apiKey: 'wrong' } });
     stub.settings.quotaLeftSeconds = 0;
     for (const outcome of [wrong, await run()]) {
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     for (const reply of replies) expect(await runWith(reply)).toMatchObject({ reason: 'credential' });
   });
 
-  it('of a plan is the client’s when it asks for a voice of somebody else', async () => {
+  it("of a plan is a client error when the order names another account's voice", async () => {
     const plan = {
       kind: 'reply',
       status: 402,
@@ -204,7 +204,7 @@ describe('a refusal', () => {
     expect(await runWith(plan as StubBehaviour)).toMatchObject({ status: 'refused', reason: 'credential' });
   });
 
-  it('of wrong fields names them, on one bounded line', async () => {
+  it('names the wrong fields on one bounded line', async () => {
     const detail = [{ loc: ['body', 'audio'], msg: `bad\n\u0000${'x'.repeat(1_000)}`, type: 'value_error' }];
     const outcome = await runWith({ kind: 'reply', status: 422, body: { detail } });
     if (outcome.status !== 'refused') throw new Error(outcome.status);
@@ -213,7 +213,7 @@ describe('a refusal', () => {
     expect(outcome.message.length).toBeLessThanOrEqual(300);
   });
 
-  it('under the content policy is told as such', async () => {
+  it('under the content policy is reported with that reason', async () => {
     const detail = { code: 'content_policy_violation', message: 'Not this recording.' };
     expect(await runWith({ kind: 'reply', status: 400, body: { detail } })).toMatchObject({
       status: 'refused',
@@ -223,7 +223,7 @@ describe('a refusal', () => {
   });
 
   const inFront = [301, 302, 400, 404, 405, 418] as const;
-  it.each(inFront)('%d from something in front of the service is a failure, not the client’s fault', async (status) => {
+  it.each(inFront)('maps %d from a proxy of the service to a failure', async (status) => {
     const reply = {
       kind: 'reply',
       status,
@@ -234,8 +234,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a full service', () => {
-  it('at our own limit of concurrent requests is told apart from an overload of everybody', async () => {
+describe('a service at its limit', () => {
+  it('distinguishes our own concurrency limit from a general overload', async () => {
     for (const errors of ['current', 'legacy'] as const) {
       stub.settings = { ...stub.settings, errors, maximumConcurrent: 0, systemBusy: false };
       expect(await run()).toMatchObject({
@@ -249,7 +249,7 @@ describe('a full service', () => {
     expect(stub.accepted).toHaveLength(0);
   });
 
-  it('is really met when more orders run than it takes', async () => {
+  it('refuses the orders above its limit of concurrent requests', async () => {
     stub.settings = { ...stub.settings, maximumConcurrent: 2 };
     let convert: () => void = () => undefined;
     stub.settings.conversion = new Promise((resolve) => {
@@ -276,14 +276,14 @@ describe('a full service', () => {
     ['', undefined],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
   ];
-  it.each(waits)('with Retry-After %j asks for a pause of %j ms', async (value, pauseMs) => {
+  it.each(waits)('with Retry-After %j yields a retry delay of %j ms', async (value, pauseMs) => {
     const headers = value === undefined ? {} : { 'retry-after': value };
     const outcome = await runWith({ kind: 'reply', status: 429, headers, body: {} });
     expect(outcome).toMatchObject({ status: 'busy', reason: 'rate_limited' });
     expect('retryAfterMs' in outcome ? outcome.retryAfterMs : undefined).toBe(pauseMs);
   });
 
-  it('with a date in Retry-After asks for the time until then', async () => {
+  it('with a date in Retry-After yields the time until that date', async () => {
     onTestFinished(() => void vi.useRealTimers());
     vi.useFakeTimers({ toFake: ['Date'], now: Math.floor(Date.now() / 1_000) * 1_000 });
     const date = new Date(Date.now() + 30_000).toUTCString();
@@ -292,7 +292,7 @@ describe('a full service', () => {
     expect(outcome.retryAfterMs).toBe(30_000);
   });
 
-  it('whose quota is the reason of the 429 is the operator’s to mend', async () => {
+  it('is an operator error when the 429 is caused by the quota', async () => {
     const body = { detail: { status: 'quota_exceeded', message: 'empty' } };
     expect(await runWith({ kind: 'reply', status: 429, body })).toMatchObject({ reason: 'credential' });
   });

@@ -37,8 +37,8 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
   return Buffer.from(await new Response(stream).arrayBuffer());
 }
 
-describe("the stub's audio from words, exercised by the service's own SDK", () => {
-  it('speaks a text and understands every field', async () => {
+describe("the stub's audio endpoints, called by the service's own SDK", () => {
+  it('speaks a text and parses every field', async () => {
     const stream = await sdkClient(stub).textToSpeech.convert(ARIA, {
       text: 'Guten Tag. '.repeat(3),
       modelId: SPEECH_V3,
@@ -62,7 +62,7 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
     ]);
   });
 
-  it('composes music of the asked length', async () => {
+  it('composes music of the requested length', async () => {
     const stream = await sdkClient(stub).music.compose({
       prompt: 'A slow waltz',
       musicLengthMs: 3_000,
@@ -78,7 +78,7 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
     ]);
   });
 
-  it('makes a sound of half a second that loops', async () => {
+  it('makes a looping sound of half a second', async () => {
     const stream = await sdkClient(stub).textToSoundEffects.convert({
       text: 'A drop',
       durationSeconds: 0.5,
@@ -125,7 +125,7 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
     expect(await sdkFailure(stranger)).toMatchObject({ status: 401, detail: { code: 'invalid_api_key' } });
   });
 
-  it('answers both kinds of 429, and every answer tells the concurrency', async () => {
+  it('answers both kinds of 429, and reports the concurrency in every answer', async () => {
     stub.settings.maximumConcurrent = 0;
     expect(await sdkFailure(compose({}))).toMatchObject({
       status: 429,
@@ -143,7 +143,7 @@ describe("the stub's audio from words, exercised by the service's own SDK", () =
     expect(rawResponse.headers.get('maximum-concurrent-requests')).toBe('3');
   });
 
-  it('is left by a client that no longer waits', async () => {
+  it('ends a call when its client disconnects', async () => {
     stub.next.push({ kind: 'hang' });
     const abort = new AbortController();
     const left = Promise.resolve(sdkClient(stub).music.compose({ prompt: 'A waltz' }, { abortSignal: abort.signal }));
@@ -212,12 +212,12 @@ describe('an order of audio', () => {
       },
     ],
   ];
-  it.each(sent)('for %s is sent as the service describes it', async (_, call, expected) => {
+  it.each(sent)("for %s is sent in the service's format", async (_, call, expected) => {
     expect((await run(call)).status).toBe('done');
     expect(stub.generated).toEqual([{ outputFormat: 'mp3_44100_128', ...expected }]);
   });
 
-  it('is answered with the audio of the service and what it told about itself', async () => {
+  it("returns the service's audio and the details that the service reported", async () => {
     const outcome = await run(music({ durationSeconds: 600 }));
     if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));
     expect(outcome.output.contentType).toBe('audio/mpeg');
@@ -242,13 +242,13 @@ describe('an order of audio', () => {
     expect(stub.generated).toHaveLength(0);
   });
 
-  it('cannot be repeated blindly and cannot be looked up', () => {
+  it('is neither repeatable nor findable afterwards', () => {
     const provider = createElevenLabs({ apiKey: 'k' });
     expect(provider).toMatchObject({ repeatable: false });
     expect([provider.find, provider.check, provider.cancel]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('has every built-in model that names the service, within its own rules', async () => {
+  it("fits every built-in model of the service within the model's own rules", async () => {
     const models = BUILT_IN_MODELS.filter((model) => model.provider === 'elevenlabs' && model.kind === 'music');
     expect(models).toHaveLength(4);
     for (const { upstreamModel, spec } of models.flatMap((model) => (model.kind === 'music' ? [model] : []))) {

@@ -20,13 +20,13 @@ afterEach(() => stub.close());
 const run = (call: Call) => caller.run(stub, call);
 const runWith = (behaviour: StubBehaviour, call: Call) => caller.runWith(stub, behaviour, call);
 
-/** A reply in the service's words. */
+/** Error reply in the service's format. */
 const said = (status: number, detail: object, headers?: Record<string, string>): StubBehaviour => ({
   ...{ kind: 'reply', status, body: { detail } },
   ...(headers && { headers }),
 });
 
-describe('what becomes of an order of audio', () => {
+describe('the outcome of an audio order', () => {
   const html = '<html>Bad gateway</html>';
   const outcomes: [string, Call, StubBehaviour | undefined, object][] = [
     [
@@ -126,7 +126,7 @@ describe('what becomes of an order of audio', () => {
     expect(stub.generated.length).toBeLessThanOrEqual(1);
   });
 
-  it('by an abort while the service works is unknown; before anything was sent, not accepted', async () => {
+  it('is unknown after an abort while the service works, and not accepted before anything was sent', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
     const running = run({ ...music(), signal: abort.signal, options: { timeouts: PATIENT } });
@@ -145,12 +145,12 @@ describe('a suggested prompt', () => {
     return 'suggestedPrompt' in outcome ? outcome.suggestedPrompt : undefined;
   };
 
-  it('is one line of bounded length without half a character at its end', async () => {
+  it('is one line of bounded length that ends in a whole character', async () => {
     expect(await suggestion(' A\nslow\u0000 waltz ')).toBe('A slow waltz');
     expect(await suggestion(`${'a'.repeat(4_999)}🎻 and more`)).toBe('a'.repeat(4_999));
   });
 
-  it('that is none does not hide why the order was refused', async () => {
+  it('does not hide the reason of the refusal when it is invalid', async () => {
     for (const none of [null, '', ' ', 7, ['a'], { text: 'a' }]) expect(await suggestion(none)).toBeUndefined();
     for (const data of ['text', 7, [], null]) {
       const outcome = await runWith(said(400, { status: 'bad_prompt', message: 'No.', data }), music());

@@ -25,14 +25,14 @@ describe('a server error', () => {
   const own = {
     detail: { status: 'something_went_wrong', message: 'You are not charged for this request.' },
   };
-  it.each([500, 501, 502, 504])('%d in the service’s own words is a known failure', async (status) => {
+  it.each([500, 501, 502, 504])("%d in the service's error format is a known failure", async (status) => {
     expect(await runWith({ kind: 'reply', status, body: own })).toMatchObject({
       status: 'refused',
       reason: 'failed',
     });
   });
 
-  it('503 in the service’s own words is an overload', async () => {
+  it("503 in the service's error format is an overload", async () => {
     expect(await runWith({ kind: 'reply', status: 503, body: own })).toMatchObject({
       status: 'busy',
       reason: 'overloaded',
@@ -43,7 +43,7 @@ describe('a server error', () => {
     expect(await runWith({ kind: 'reply', status: 500, body: 'oops' })).toMatchObject({ reason: 'failed' });
   });
 
-  it.each([502, 503, 504, 520, 522, 524])('%d of a gateway may hide an accepted order', async (status) => {
+  it.each([502, 503, 504, 520, 522, 524])('%d from a gateway may hide an accepted order', async (status) => {
     expect(await runWith({ kind: 'reply', status, body: '<html>Bad gateway</html>' })).toMatchObject({
       status: 'unknown',
     });
@@ -58,13 +58,13 @@ describe('a lost reply', () => {
     { kind: 'silent-mid-body' },
     { kind: 'cut-body' },
   ];
-  it.each(lost)('$kind: unknown, once accepted at most, nothing left on disk', async (behaviour) => {
+  it.each(lost)('$kind: unknown, accepted at most once, no file left on disk', async (behaviour) => {
     const outcome = await runWith(behaviour);
     expect(outcome).toMatchObject({ status: 'unknown', files: [] });
     expect(stub.accepted.length).toBeLessThanOrEqual(1);
   });
 
-  it('of a refused connection, an unknown name or a forbidden address is certainly not accepted', async () => {
+  it('means not accepted after a refused connection, an unknown name or a forbidden address', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as { port: number };
@@ -81,7 +81,7 @@ describe('a lost reply', () => {
     expect(stub.accepted).toHaveLength(0);
   });
 
-  it('that drips in byte by byte ends with the caller’s patience', async () => {
+  it("ends at the caller's deadline when the body arrives byte by byte", async () => {
     const patience = new AbortController();
     const dripping = runWith({ kind: 'drip', everyMs: 20 }, { signal: patience.signal });
     await expect.poll(() => stub.accepted.length).toBe(1);
@@ -89,7 +89,7 @@ describe('a lost reply', () => {
     expect(await dripping).toMatchObject({ status: 'unknown', files: [] });
   });
 
-  it('by an abort while the service works is unknown; before anything was sent, not accepted', async () => {
+  it('is unknown after an abort while the service works, and not accepted before anything was sent', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
     const running = run({ signal: abort.signal, options: { timeouts: PATIENT } });
@@ -111,17 +111,17 @@ describe('an answer that cannot be the output', () => {
     ['a picture', { kind: 'ok', contentType: 'audio/mpeg', body: Buffer.from('89504e470d0a1a0a', 'hex') }],
     ['no content', { kind: 'reply', status: 204 }],
   ];
-  it.each(unusable)('%s is a failure of the service', async (_, behaviour) => {
+  it.each(unusable)('treats %s as a failure of the service', async (_, behaviour) => {
     expect(await runWith(behaviour)).toMatchObject({ status: 'refused', reason: 'failed' });
   });
 
-  it('a gigabyte is given up after a few megabytes, and nothing stays on disk', async () => {
+  it('aborts a body of a gigabyte after a few megabytes and leaves nothing on disk', async () => {
     const outcome = await runWith({ kind: 'gigabyte' });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed', files: [] });
     expect(stub.written()).toBeLessThan(50_000_000);
   });
 
-  it('never shows the key', async () => {
+  it('keeps the key out of every message', async () => {
     const secret = 'xi-secret-key-0123456789';
     const behaviours: StubBehaviour[] = [{ kind: 'hang' }, { kind: 'reply', status: 401, body: { detail: 'no' } }];
     for (const behaviour of behaviours) {

@@ -1,4 +1,4 @@
-/** Calls the adapter against a stub, in a private folder, with short patience. */
+/** Calls the adapter against a stub, in a private folder, with short timeouts. */
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export const VIDEO = 'wan/v2.6/text-to-video';
 export interface Caller {
   provider(options?: Partial<ServiceAccess>): GenerationProvider;
   context(change?: Partial<CallContext>): Promise<CallContext>;
-  /** Hands in and asks until it is not running any more. */
+  /** Submits the request and polls until it no longer runs. */
   run(request: AudioRequest | VideoRequest, options?: Partial<ServiceAccess>): Promise<Outcome>;
   medium(role: MediaRole, bytes: Buffer, place?: Partial<MediaFile>): Promise<MediaFile>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The adapter of what is waited for, and what its orders need. */
+/** Adapter for synchronous media, and files for its orders. */
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFalMedia } from '../../../providers/fal/media/falMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';

@@ -23,7 +23,7 @@ function orderOf(stubbed: FalStub): StubOrder {
   return order;
 }
 
-/** `toMatchObject` forgives members that should not be there; these must not. */
+/** Fails on additional members too, unlike `toMatchObject`. */
 function expectOutcome(outcome: Outcome, wanted: object): void {
   expect(outcome).toMatchObject(wanted);
   if (outcome.status === 'refused' || outcome.status === 'busy' || outcome.status === 'unknown') {
@@ -36,7 +36,7 @@ function expectOutcome(outcome: Outcome, wanted: object): void {
 }
 
 describe('an order', () => {
-  it('for a video is handed in, asked for with its progress, and its file delivered', async () => {
+  it('for a video is submitted, polled with its progress, and its file delivered', async () => {
     stub.steps = [
       { status: 'IN_QUEUE', queuePosition: 3 },
       { status: 'IN_PROGRESS', logs: ['loading', '  7%|▋  | 2/30', ' 45%|████▌     | 18/40'] },
@@ -74,18 +74,18 @@ describe('an order', () => {
     expect(orderOf(stub).input).toEqual({ prompt: 'calm rain', seconds_total: 20 });
   });
 
-  it('without a place to call back names none', async () => {
+  it('without a callback URL sends none', async () => {
     await caller.run(music());
     expect(orderOf(stub).webhook).toBeUndefined();
   });
 
-  it('of an app in a name space is asked for by all three parts of its name', async () => {
+  it('of an app in a namespace is polled under all three parts of its name', async () => {
     const upstreamModel = 'workflows/somebody/some-flow';
     expect((await caller.run(video({ upstreamModel }))).status).toBe('done');
   });
 
   it.each(['', 'justone', '../x', 'a/../b', 'a//b', 'a/b?c', 'a/b#c', 'a/.b', 'https://x/y'])(
-    'never leaves the queue for the endpoint %j',
+    'never uses a path outside the queue for the endpoint %j',
     async (upstreamModel) => {
       const outcome = await caller.run(music({ upstreamModel }));
       expect(outcome).toMatchObject({ status: 'refused', reason: 'credential' });
@@ -93,7 +93,7 @@ describe('an order', () => {
     },
   );
 
-  it('for a voice change is not of this service', async () => {
+  it('for a voice change is not supported', async () => {
     const request = { kind: 'voice-changer', reference: 'r', upstreamModel: 'm', sourcePath: '' } as const;
     const more = { sourceContentType: '', sourceDemuxer: '', sourceSeconds: 1, voice: '' };
     const order = { ...request, ...more, removeBackgroundNoise: false };
@@ -101,7 +101,7 @@ describe('an order', () => {
     expect(outcome).toMatchObject({ status: 'refused' });
   });
 
-  it('can be cancelled, and whatever the answer is does not matter', async () => {
+  it('is cancelled, and the answer to the cancellation is ignored', async () => {
     stub.steps = [{ status: 'IN_QUEUE' }];
     const provider = caller.provider();
     const started = await provider.start(music(), await caller.context());
@@ -114,7 +114,7 @@ describe('an order', () => {
     await stop({ nonsense: true });
   });
 
-  it('cannot be repeated blindly and cannot be looked up', () => {
+  it('is neither repeatable nor findable afterwards', () => {
     const provider = caller.provider();
     expect(provider.repeatable).toBe(false);
     expect(provider.find).toBeUndefined();
@@ -215,19 +215,19 @@ const SUBMIT: Row[] = [
   ['two megabytes', 'submit', reply(200, 'x'.repeat(2_000_000)), UNKNOWN],
 ];
 
-describe('handing in an order', () => {
-  it.each(SUBMIT)('answered by %s', async (_what, stage, fault, wanted) => {
+describe('submission of an order', () => {
+  it.each(SUBMIT)('maps the answer %s', async (_what, stage, fault, wanted) => {
     stub.faults[stage] = [fault];
     expectOutcome(await caller.provider().start(video(), await caller.context()), wanted);
   });
 
-  it('where nobody listens was certainly not accepted', async () => {
+  it('is certainly not accepted when nothing listens', async () => {
     const { baseUrl } = stub;
     await stub.close();
     expectOutcome(await caller.provider({ baseUrl }).start(music(), await caller.context()), overloaded);
   });
 
-  it('to a host on a private network needs the operator’s leave', async () => {
+  it('reaches a host on a private network only if the operator allows it', async () => {
     const provider = caller.provider({ allowPrivateNetwork: false });
     expectOutcome(await provider.start(music(), await caller.context()), overloaded);
     expect(stub.calls).toEqual([]);
@@ -334,8 +334,8 @@ const POLL: Row[] = [
   ['sound in a video’s container', 'output', reply(200, smallMp4('M4A ')), refused('failed')],
 ];
 
-describe('asking for an order', () => {
-  it.each(POLL)('answered by %s', async (_what, stage, fault, wanted) => {
+describe('polling of an order', () => {
+  it.each(POLL)('maps the answer %s', async (_what, stage, fault, wanted) => {
     const provider = caller.provider();
     const started = await provider.start(video(), await caller.context());
     if (started.status !== 'running') throw new Error(started.status);
@@ -343,12 +343,12 @@ describe('asking for an order', () => {
     expectOutcome(await checked(provider, started.operation, await caller.context()), wanted);
   });
 
-  it('survives a status that goes back', async () => {
+  it('accepts a status that goes back', async () => {
     stub.steps = [{ status: 'IN_PROGRESS', logs: ['90%|#########'] }, { status: 'IN_QUEUE' }];
     expect((await caller.run(video())).status).toBe('done');
   });
 
-  it('asks without logs where there are too many', async () => {
+  it('polls without logs when there are too many', async () => {
     stub.steps = [{ status: 'IN_PROGRESS', logs: ['x'.repeat(1_100_000)] }, { status: 'IN_PROGRESS' }];
     expect((await caller.run(video())).status).toBe('done');
   });
@@ -358,13 +358,13 @@ describe('asking for an order', () => {
     { endpoint: VIDEO },
     { endpoint: '../x', requestId: 'a', kind: 'video' },
     { endpoint: VIDEO, requestId: 'a/b', kind: 'video' },
-  ])('with the handle %j ends without a call', async (handle) => {
+  ])('sends no request for the handle %j', async (handle) => {
     const outcome = await checked(caller.provider(), handle as never, await caller.context());
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });
     expect(stub.calls).toEqual([]);
   });
 
-  it('finds the output under each name that models have for it', async () => {
+  it('finds the output under each field name that models use', async () => {
     const url = `${stub.baseUrl}/outputs/x.mp3`;
     const shapes = [
       { audio: { url } },
@@ -379,7 +379,7 @@ describe('asking for an order', () => {
     }
   });
 
-  it('sends the credential to the service alone', async () => {
+  it('sends the credential to the service only', async () => {
     await caller.run(music());
     expect(new Set(stub.calls.map(({ authorization }) => authorization))).toEqual(new Set([`Key ${stub.apiKey}`]));
   });

@@ -29,7 +29,7 @@ afterEach(() => stub.close());
 
 const lastInput = () => stub.orders.at(-1)?.input;
 
-describe("the stub, exercised by the service's own client", () => {
+describe("the stub, called by the service's own client", () => {
   const client = () => {
     const rerouted: typeof fetch = (input, init) => {
       const { pathname, search } = new URL(String(input));
@@ -38,7 +38,7 @@ describe("the stub, exercised by the service's own client", () => {
     return createFalClient({ credentials: stub.apiKey, fetch: rerouted, retry: { maxRetries: 0 } });
   };
 
-  it('makes as many pictures as are ordered and says which it judges adult', async () => {
+  it('makes as many images as ordered and flags those that it considers adult', async () => {
     const { data } = await client().subscribe('fal-ai/z-image/turbo', {
       input: { prompt: 'a bare wall', num_images: 2 },
       pollInterval: 1,
@@ -49,7 +49,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect(Buffer.from(bytes).subarray(1, 4).toString()).toBe('PNG');
   });
 
-  it('writes down, speaks and clones', async () => {
+  it('transcribes, speaks and clones', async () => {
     const audio_url = await client().storage.upload(new Blob(['RIFF'], { type: 'audio/wav' }));
     const heard = await client().subscribe('fal-ai/wizper', { input: { audio_url }, pollInterval: 1 });
     expect(heard.data).toMatchObject({ text: expect.any(String), chunks: CHUNKS });
@@ -63,18 +63,18 @@ describe("the stub, exercised by the service's own client", () => {
     expect(voice.data.custom_voice_id).toMatch(/^Voice/);
   });
 
-  it('refuses a field that the model does not have', async () => {
+  it('refuses a field that the model does not know', async () => {
     const input = { prompt: 'a wall', imagesize: 'square' } as { prompt: string };
     const work = client().subscribe('fal-ai/z-image/turbo', { input, pollInterval: 1 });
     await expect(work).rejects.toMatchObject({ status: 422 });
   });
 });
 
-describe('pictures', () => {
+describe('images', () => {
   const make = async (change: Parameters<typeof picture>[0]) =>
     falMedia(stub).makeImages(picture(change), await caller.context());
 
-  it('are put into the work folder, as many as were ordered', async () => {
+  it('are saved to the work folder, as many as ordered', async () => {
     const context = await caller.context();
     const order = picture({
       upstreamModel: 'fal-ai/z-image/turbo',
@@ -102,14 +102,14 @@ describe('pictures', () => {
     expect(stub.orders[0]?.headers).toMatchObject({ 'x-fal-store-io': '0' });
   });
 
-  it('that the service judged adult are marked, unless it was told not to judge', async () => {
+  it('are marked when the service considers them adult, unless its check is turned off', async () => {
     const order = { upstreamModel: 'fal-ai/z-image/turbo', prompt: 'bare' };
     expect(await make(order)).toMatchObject([{ isBlurred: true }]);
     const [free] = await make({ ...order, safeMode: false });
     expect(free?.isBlurred).toBeUndefined();
   });
 
-  it('of a model that makes one at a time are ordered one by one, each with a seed of its own', async () => {
+  it('of a model that makes one at a time are ordered one by one, each with its own seed', async () => {
     expect(await make({ upstreamModel: 'fal-ai/flux-2-pro', count: 2, seed: 9 })).toHaveLength(2);
     expect(stub.orders.map(({ input }) => Number(input.seed)).sort((a, b) => a - b)).toEqual([9, 10]);
   });
@@ -129,7 +129,7 @@ describe('pictures', () => {
       { skipsThinking: true, safeMode: false },
       { thinking_level: 'minimal', safety_tolerance: '6' },
     ],
-  ] as const)('of %s: %o is asked for as %o', async (upstreamModel, change, input) => {
+  ] as const)('of %s: converts %o to %o', async (upstreamModel, change, input) => {
     await make({ upstreamModel, ...change });
     expect(lastInput()).toMatchObject(input);
   });
@@ -143,7 +143,7 @@ describe('pictures', () => {
 });
 
 describe('an edit', () => {
-  it('sends its pictures in their order, and keeps the ratio of the base unless told otherwise', async () => {
+  it('sends its images in their order and keeps the ratio of the base unless the order names another', async () => {
     const images = [await caller.image(32, 16), await caller.image(8, 8)];
     const order = edit({ upstreamModel: 'fal-ai/flux-2-max/edit', images });
     const { editImage } = falMedia(stub);
@@ -159,7 +159,7 @@ describe('an edit', () => {
     expect(lastInput()?.image_size).toEqual({ width: 2896, height: 1456 });
   });
 
-  it('of a model of Google says ratio and tier, and at least as strict as asked for', async () => {
+  it('for a Google model sends ratio and tier, and a safety level at least as strict as ordered', async () => {
     const images = [await caller.image()];
     const order = edit({
       upstreamModel: 'fal-ai/nano-banana-pro/edit',
@@ -171,7 +171,7 @@ describe('an edit', () => {
     expect(lastInput()).toMatchObject({ aspect_ratio: '3:4', resolution: '2K', safety_tolerance: '2' });
   });
 
-  it('takes its second picture as the mask where the model has one', async () => {
+  it('sends its second image as the mask if the model has one', async () => {
     const images = [await caller.image(), await caller.image()];
     const order = edit({ upstreamModel: 'fal-ai/flux-pro/v1/fill', images });
     await falMedia(stub).editImage(order, await caller.context());
@@ -181,13 +181,13 @@ describe('an edit', () => {
   it.each([
     ['fal-ai/flux-pro/kontext', 2, 'one image'],
     ['fal-ai/flux-pro/v1/fill', 1, 'the mask'],
-  ])('for %s with %i pictures is refused before any charge', async (upstreamModel, count, words) => {
+  ])('for %s with %i images is refused before any charge', async (upstreamModel, count, words) => {
     const images = await Promise.all(Array.from({ length: count }, () => caller.image()));
     expect(() => falMedia(stub).checkEdit(edit({ upstreamModel, images }))).toThrow(words);
   });
 });
 
-describe('a picture', () => {
+describe('an image', () => {
   it.each(['fal-ai/bria/background/remove', 'fal-ai/birefnet'])('is cut out by %s', async (upstreamModel) => {
     const made = await falMedia(stub).cutOut(cutout(upstreamModel, await caller.image()), await caller.context());
     expect(made.contentType).toBe('image/png');
@@ -218,7 +218,7 @@ describe('a recording', () => {
       { chunk_level: 'word' },
     ],
     ['fal-ai/whisper', { timestamps: false }, {}, { chunk_level: 'none' }],
-  ])('is written down by %s with %o', async (upstreamModel, change, parts, input) => {
+  ])('is transcribed by %s with %o', async (upstreamModel, change, parts, input) => {
     const order = transcription({ upstreamModel, recording: await caller.recording(), ...change });
     const transcript = await falMedia(stub).transcribe(order, await caller.context());
     expect(transcript).toEqual({ text: 'And so, my fellow Americans.', ...parts });
@@ -263,7 +263,7 @@ describe('speech', () => {
     expect(lastInput()).toMatchObject(input);
   });
 
-  it('in another format than was ordered is not delivered', async () => {
+  it('in another format than ordered is not delivered', async () => {
     const work = say({ upstreamModel: 'fal-ai/orpheus-tts', format: 'mp3' });
     await expect(work).rejects.toMatchObject({
       reason: 'garbage',
@@ -271,7 +271,7 @@ describe('speech', () => {
     });
   });
 
-  it('can be read when the work folder is gone', async () => {
+  it('is readable after the work folder is removed', async () => {
     const context = await caller.context();
     const { bytes } = await falMedia(stub).speak(speech({ upstreamModel: 'fal-ai/orpheus-tts' }), context);
     await rm(context.workFolder, { recursive: true });
@@ -281,7 +281,7 @@ describe('speech', () => {
   });
 });
 
-it('a file of speech that nobody reads is closed when nobody waits any more', async () => {
+it('closes the file of an unread speech when the client disconnects', async () => {
   const controller = new AbortController();
   const context = await caller.context(controller.signal);
   await falMedia(stub).speak(speech({ upstreamModel: 'fal-ai/orpheus-tts' }), context);
@@ -297,7 +297,7 @@ it('a file of speech that nobody reads is closed when nobody waits any more', as
 });
 
 describe('a voice', () => {
-  it('that is imitated with every order is a sample that fal keeps for a week', async () => {
+  it('imitated with every order is a sample that fal keeps for a week', async () => {
     const order = sample('resemble-ai/chatterboxhd/text-to-speech', await caller.recording());
     const voice = await falMedia(stub).cloneVoice(order, await caller.context());
     expect(voice).toMatch(/^http/);
@@ -305,13 +305,13 @@ describe('a voice', () => {
     expect(stub.orders).toHaveLength(0);
   });
 
-  it('that is taken in once is named by the service', async () => {
+  it('registered once is named by the service', async () => {
     const order = sample('fal-ai/minimax/speech-02-hd', await caller.recording());
     expect(await falMedia(stub).cloneVoice(order, await caller.context())).toBe('Voice3f2a');
     expect(stub.orders).toMatchObject([{ model: 'fal-ai/minimax/voice-clone', input: { model: 'speech-02-hd' } }]);
   });
 
-  it('cannot be cloned for a model that has a fixed choice', async () => {
+  it('is not cloned for a model with a fixed choice of voices', async () => {
     const order = sample('fal-ai/orpheus-tts', await caller.recording());
     const work = falMedia(stub).cloneVoice(order, await caller.context());
     await expect(work).rejects.toMatchObject({ reason: 'refused' });

@@ -69,10 +69,10 @@ const OPERATIONS: Record<string, { operate: Operate; stores?: true; fetches?: tr
 interface Row {
   when: string;
   plan: (stub: FalStub) => void;
-  /** Undefined: it succeeds. */
+  /** Undefined: the call succeeds. */
   reason?: string;
   more?: object;
-  /** Orders that the service took in; default 1. */
+  /** Orders that the service accepted; default 1. */
   orders?: number;
   apiKey?: string;
   signal?: (stub: FalStub) => AbortSignal;
@@ -83,7 +83,7 @@ interface Row {
 const reply = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   ({ kind: 'reply', status, body, headers }) as const;
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
-/** Each stub gets lists of its own: it uses them up. */
+/** Creates the change per stub, because a stub consumes its lists. */
 const set = (change: Partial<FalStub>) => (stub: FalStub) => {
   Object.assign(stub, structuredClone(change));
 };
@@ -299,7 +299,7 @@ async function run(row: Row, operate: Operate): Promise<void> {
   }
 }
 
-/** Every row for the first operation that it concerns; for the others, which go the same way, a sample. */
+/** Runs every row for the first operation concerned, and a sample for the others, which share the code. */
 const isWhole = process.env.FAREBOX_TEST_LONG === '1';
 const WHOLE = ['makeImages', 'editImage'];
 
@@ -311,7 +311,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, { operate, ...is }) => {
   });
 });
 
-it('an order that is given up while it is being taken in is cancelled when its id is known', async () => {
+it('cancels an order that was aborted during its submission as soon as its id is known', async () => {
   const stub = await startFalStub();
   try {
     endless(stub);
@@ -326,7 +326,7 @@ it('an order that is given up while it is being taken in is cancelled when its i
   }
 });
 
-it('one of several orders that fails ends the others', async () => {
+it('ends the other orders when one of several fails', async () => {
   const stub = await startFalStub();
   try {
     endless(stub);

@@ -13,7 +13,7 @@ const audio = (upstreamModel: string, order: AudioOrder) =>
 const video = (upstreamModel: string, order: VideoOrder, media: PublicMedium[] = []) =>
   toInput({ kind: 'video', reference: 'r', media: [], ...order, upstreamModel }, media);
 
-/** Addresses say where the medium stood: `image/0`. */
+/** The URL names the place of the medium: `image/0`. */
 function media(...places: [MediaRole, number?, number?][]): PublicMedium[] {
   return places.map(([role, index = 0, element]) => ({
     role,
@@ -41,11 +41,11 @@ describe('the input of an audio model', () => {
       { forceInstrumental: true, durationSeconds: 60 },
       { prompt: 'p', instrumental: true, duration: 60 },
     ],
-  ])('%s says what its schema says', (model, order, input) => {
+  ])("builds the fields of the model's schema for %s", (model, order, input) => {
     expect(audio(model, order)).toEqual(input);
   });
 
-  it('that is not known has the names of our own API', () => {
+  it('uses the names of our own API for an unknown model', () => {
     const order = { ...song, durationSeconds: 9, loop: true, voice: 'v', languageCode: 'de', speed: 2 };
     expect(audio('somebody/some-model', order)).toEqual({
       prompt: 'p',
@@ -165,11 +165,11 @@ describe('the input of a video model', () => {
         H264_output: true,
       },
     ],
-  ])('%s says what its schema says', (model, wanted, uploaded, input) => {
+  ])("builds the fields of the model's schema for %s", (model, wanted, uploaded, input) => {
     expect(video(model, wanted, uploaded)).toEqual(input);
   });
 
-  it('that is not known has the names of our own API, and its length as text', () => {
+  it('uses the names of our own API for an unknown model, and the length as text', () => {
     const path = [{ time: 0, azimuth: 0, elevation: 0, distance: 1 }];
     const whole = { ...order, keyframes: [{ frameIndex: 24 }], cameraTrajectory: path };
     const uploaded = media(['keyframe'], ['image'], ['reference_document']);
@@ -185,7 +185,7 @@ describe('the input of a video model', () => {
     });
   });
 
-  it('of a family holds for every endpoint below it, and for none that only begins alike', () => {
+  it("applies a family's rules to every endpoint below it, and not to other endpoints with the same prefix", () => {
     expect(video('fal-ai/veo3.1', order)).toMatchObject({ duration: '5s' });
     expect(video('fal-ai/veo3.1/lite/image-to-video', order)).toMatchObject({ duration: '5s' });
     expect(video('fal-ai/veo3.10', order)).toMatchObject({ duration: '5' });
@@ -198,12 +198,12 @@ describe('the built-in models of fal', () => {
     model.provider === 'fal' && (model.kind === 'music' || model.kind === 'video') ? [model] : [],
   );
 
-  it.each(models.map((model) => [model.id, model] as const))('%s names an endpoint', (id, model) => {
+  it.each(models.map((model) => [model.id, model] as const))('%s names an existing endpoint', (id, model) => {
     expect(model.upstreamModel).toMatch(/^[\w-]+(\/[\w.-]+)+$/);
     expect(model.upstreamModel).not.toBe(id);
   });
 
-  it('are priced where a price is published, and only there', () => {
+  it('have a price exactly where the service publishes one', () => {
     const priced = models.flatMap((model) => (model.kind === 'video' && model.price ? [model.id] : []));
     expect(priced).toEqual(['wan-2.6-text-to-video', 'topaz-video-upscale']);
   });

@@ -31,7 +31,7 @@ const reply = (status: number, body?: unknown, headers: Record<string, string> =
 });
 
 describe('the media of an order', () => {
-  it('are put into the storage for a day, and the model is given their addresses', async () => {
+  it('are uploaded for one day, and the model receives their URLs', async () => {
     expect((await upscale(Buffer.from('the very bytes'))).status).toBe('running');
     expect(stub.storage.files).toEqual([
       {
@@ -45,13 +45,13 @@ describe('the media of an order', () => {
     expect(stub.orders[0]?.input.video_url).toBe(`${stub.baseUrl}/stored/video-0.mp4`);
   });
 
-  it('go to the place that the storage names without the credential', async () => {
+  it('are sent without the credential to the URL that the storage names', async () => {
     await upscale(Buffer.from('x'));
     const put = stub.calls.find(({ method }) => method === 'PUT');
     expect(put).toMatchObject({ path: '/put/1', authorization: undefined });
   });
 
-  it('go in parts when they are large, and arrive as they were', async () => {
+  it('are uploaded in parts when they are large, and arrive unchanged', async () => {
     const bytes = Buffer.alloc(91 * MEGABYTE, 'farebox');
     expect((await upscale(bytes)).status).toBe('running');
     const [file] = stub.storage.files;
@@ -86,13 +86,13 @@ describe('the media of an order', () => {
     ['a place without room', 'put', reply(503, {}), overloaded],
     ['a place that hangs up', 'put', { kind: 'destroy' }, overloaded],
   ];
-  it.each(rows)('that meet %s were not ordered, and may be tried again or not', async (_what, stage, fault, wanted) => {
+  it.each(rows)('are not ordered after %s, and the failure is typed', async (_what, stage, fault, wanted) => {
     stub.faults[stage] = [fault];
     expect(await upscale(Buffer.from('x'))).toMatchObject(wanted);
     expect(stub.orders).toEqual([]);
   });
 
-  it('that meet a part without a name, or an end that fails, were not ordered', async () => {
+  it('are not ordered after a part without an ETag or a failed completion', async () => {
     const bytes = Buffer.alloc(91 * MEGABYTE);
     stub.faults.put = [reply(200, { partNumber: 1 })];
     expect(await upscale(bytes)).toMatchObject(failed);
@@ -107,7 +107,7 @@ describe('the media of an order', () => {
     ['on another port', 'https://storage.example:8443/put'],
     ['with a password', 'https://user:secret@storage.example/put'],
     ['on a private network', 'https://10.0.0.8/put'],
-  ])('never go to a place %s', async (_where, uploadUrl) => {
+  ])('are never sent to a URL %s', async (_where, uploadUrl) => {
     stub.storage.uploadUrl = uploadUrl;
     expect(await upscale(Buffer.from('x'))).toMatchObject(failed);
     expect(stub.orders).toEqual([]);

@@ -14,7 +14,7 @@ afterEach(() => stub.close());
 
 const HOSTS = ['queue.fal.run', 'rest.fal.ai'];
 
-/** The service's own client, which knows its hosts by heart: all of them are the stub. */
+/** The service's own client, with its fixed hosts redirected to the stub. */
 function client(credentials = stub.apiKey): FalClient {
   const rerouted: typeof fetch = (input, init) => {
     const url = new URL(String(input));
@@ -36,8 +36,8 @@ async function failure(work: Promise<unknown>): Promise<ApiError<unknown>> {
 
 const INPUT = { prompt: 'a red panda', duration: '5', resolution: '720p' } as const;
 
-describe("the stub, exercised by the service's own client", () => {
-  it('takes an order, tells its states, and gives its output', async () => {
+describe("the stub, called by the service's own client", () => {
+  it('accepts an order, reports its states, and returns its output', async () => {
     stub.steps = [
       { status: 'IN_QUEUE', queuePosition: 2 },
       { status: 'IN_PROGRESS', logs: [' 45%|████'] },
@@ -59,7 +59,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect(Buffer.from(await (await fetch(video.url)).arrayBuffer())).toEqual(STUB_VIDEO);
   });
 
-  it('is waited for to the end', async () => {
+  it('answers a client that waits for the output', async () => {
     stub.steps = [{ status: 'IN_QUEUE' }];
     const seen: string[] = [];
     const result = await client().subscribe(MUSIC, {
@@ -88,7 +88,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect(stub.orders).toHaveLength(0);
   });
 
-  it('accepts a wrong order and answers its result with the errors of the model', async () => {
+  it("accepts an invalid order and returns the model's errors as its result", async () => {
     const { queue } = client();
     const wrong = { duration: '7' } as unknown as typeof INPUT;
     const { request_id: requestId } = await queue.submit(VIDEO, { input: wrong });
@@ -103,7 +103,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect(policy).toMatchObject({ status: 422, body: { detail: [{ type: 'content_policy_violation' }] } });
   });
 
-  it('answers a limit, after which the client tries again, and an error of the platform', async () => {
+  it('answers a rate limit, which the client retries, and a platform error', async () => {
     const headers = { 'retry-after': '1' };
     stub.faults.submit = [{ kind: 'reply', status: 429, headers, body: { detail: 'Too many requests' } }];
     expect(await client().queue.submit(VIDEO, { input: INPUT })).toMatchObject({ status: 'IN_QUEUE' });
@@ -114,7 +114,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect(stub.orders).toHaveLength(1);
   });
 
-  it('cancels an order that is not complete, and only such a one', async () => {
+  it('cancels only an order that is not complete', async () => {
     stub.steps = [{ status: 'IN_QUEUE' }];
     const { queue } = client();
     const { request_id: requestId } = await queue.submit(VIDEO, { input: INPUT });
@@ -126,7 +126,7 @@ describe("the stub, exercised by the service's own client", () => {
     expect((await failure(queue.cancel(VIDEO, { requestId: 'nobody' }))).status).toBe(404);
   });
 
-  it('stores files, small ones whole and large ones in parts', async () => {
+  it('stores small files whole and large files in parts', async () => {
     const { storage } = client();
     const small = await storage.upload(new Blob(['picture'], { type: 'image/png' }), {
       lifecycle: { expiresIn: '1d' },
@@ -141,7 +141,7 @@ describe("the stub, exercised by the service's own client", () => {
     ]);
   });
 
-  it('signs its calls with a key that it publishes, over the ids, the time and the body', async () => {
+  it('signs ids, time and body of its callbacks with a published key', async () => {
     stub.signingKeys = [newSigningKey('old'), newSigningKey('new')];
     await client().queue.submit(VIDEO, { input: INPUT, webhookUrl: 'https://shop.example/calls?job=1' });
     const [order] = stub.orders;

@@ -30,7 +30,7 @@ async function isGenuine(call: Callback): Promise<boolean> {
   return await provider.isGenuine(call, AbortSignal.timeout(5_000));
 }
 
-/** Only the clock: connections keep their timers. */
+/** Advances the clock only; connections keep their timers. */
 function laterBy(ms: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
 }
@@ -43,14 +43,14 @@ function changed(call: Callback, headers: Record<string, string | undefined>, bo
   return { headers: Object.fromEntries(present), body };
 }
 
-describe('a call at the end of an order', () => {
-  it('is the service’s own when its signature is', async () => {
+describe('a callback at the end of an order', () => {
+  it('is accepted when its signature is valid', async () => {
     expect(await isGenuine(stub.callOf(order))).toBe(true);
     stub.result = { status: 422, body: { detail: [] } };
     expect(await isGenuine(stub.callOf({ ...order, result: stub.result }))).toBe(true);
   });
 
-  it('is the same by any of the published keys', async () => {
+  it('is accepted with any of the published keys', async () => {
     const second = newSigningKey('second');
     stub.signingKeys.push(second);
     expect(await isGenuine(stub.callOf(order, { key: second }))).toBe(true);
@@ -72,11 +72,11 @@ describe('a call at the end of an order', () => {
     ['at no time', (call) => changed(call, { 'x-fal-webhook-timestamp': 'now' })],
     ['with a line end in an id', (call) => changed(call, { 'x-fal-webhook-request-id': 'a\nb' })],
     ['without anything', (call) => ({ headers: {}, body: call.body })],
-  ])('%s is forged', async (_how, forge) => {
+  ])('sent %s is rejected as forged', async (_how, forge) => {
     expect(await isGenuine(forge(stub.callOf(order)))).toBe(false);
   });
 
-  it('by a key that is not published is forged', async () => {
+  it('signed by an unpublished key is rejected as forged', async () => {
     expect(await isGenuine(stub.callOf(order, { key: newSigningKey('somebody') }))).toBe(false);
   });
 
@@ -85,11 +85,11 @@ describe('a call at the end of an order', () => {
     [-290, true],
     [290, true],
     [310, false],
-  ])('%d seconds from our time is believed: %s', async (seconds, believed) => {
+  ])('sent %d seconds from our time is accepted: %s', async (seconds, believed) => {
     expect(await isGenuine(stub.callOf(order, { timestamp: now() + seconds }))).toBe(believed);
   });
 
-  it('is believed once', async () => {
+  it('is accepted once', async () => {
     const call = stub.callOf(order);
     expect([await isGenuine(call), await isGenuine(call)]).toEqual([true, false]);
     const upper = changed(call, {
@@ -103,20 +103,20 @@ describe('a call at the end of an order', () => {
 });
 
 describe('the published keys', () => {
-  it('are asked for once, without the credential, however many calls come', async () => {
+  it('are fetched once, without the credential, for any number of callbacks', async () => {
     const calls = Array.from({ length: 8 }, (_, index) => stub.callOf(order, { timestamp: now() - index }));
     expect(await Promise.all(calls.map(isGenuine))).toEqual(calls.map(() => true));
     expect(stub.keyRequests).toBe(1);
     expect(stub.calls.at(-1)).toMatchObject({ path: '/.well-known/jwks.json', authorization: undefined });
   });
 
-  it('are not asked for by a call that cannot be genuine', async () => {
+  it('are not fetched for a callback that cannot be genuine', async () => {
     await isGenuine({ headers: {}, body: Buffer.alloc(0) });
     await isGenuine(stub.callOf(order, { timestamp: now() - 9_999 }));
     expect(stub.keyRequests).toBe(0);
   });
 
-  it('are asked for again by an unknown signature, at most once a minute', async () => {
+  it('are fetched again for an unknown signature, at most once a minute', async () => {
     expect(await isGenuine(stub.callOf(order))).toBe(true);
     const fresh = newSigningKey('fresh');
     stub.signingKeys = [fresh];
@@ -129,7 +129,7 @@ describe('the published keys', () => {
     expect(stub.keyRequests).toBe(2);
   });
 
-  it('that were withdrawn are not believed after an hour', async () => {
+  it('are rejected within an hour after they were withdrawn', async () => {
     expect(await isGenuine(stub.callOf(order))).toBe(true);
     const [old] = stub.signingKeys;
     stub.signingKeys = [newSigningKey('new')];
@@ -137,7 +137,7 @@ describe('the published keys', () => {
     expect(await isGenuine(stub.callOf(order, { ...(old && { key: old }) }))).toBe(false);
   });
 
-  it('are kept for a day while they cannot be fetched, and no longer', async () => {
+  it('are kept for at most a day while they cannot be fetched', async () => {
     expect(await isGenuine(stub.callOf(order))).toBe(true);
     stub.faults.keys = Array.from({ length: 4 }, () => ({ kind: 'reply', status: 503 }) as const);
     laterBy(2 * 3_600_000);
@@ -152,12 +152,12 @@ describe('the published keys', () => {
     ['a list', []],
     ['what are no keys', { keys: [null, 7, { kty: 'RSA' }, { kty: 'OKP', crv: 'Ed25519', x: '!' }] }],
     ['a megabyte', { keys: ['x'.repeat(1_000_000)] }],
-  ])('that are %s make nobody genuine', async (_what, body) => {
+  ])('accept no callback when they are %s', async (_what, body) => {
     stub.faults.keys = [{ kind: 'reply', status: 200, body }];
     expect(await isGenuine(stub.callOf(order))).toBe(false);
   });
 
-  it('that are some good and some not are used as far as they are good', async () => {
+  it('are used without the invalid ones among them', async () => {
     const keys = [{ kty: 'EC' }, ...stub.signingKeys.map(toJwk)];
     stub.faults.keys = [{ kind: 'reply', status: 200, body: { keys } }];
     expect(await isGenuine(stub.callOf(order))).toBe(true);

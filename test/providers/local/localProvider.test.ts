@@ -10,7 +10,7 @@ import type { Outcome, VoiceChangeRequest } from '../../../providers/shared/prov
 import { ENCODINGS, encode, isLong, JFK, mediaTools } from '../../engines/media/recordings.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox local '));
 let runs = 0;
@@ -59,7 +59,7 @@ describe('each voice', () => {
   const voices: [string, LocalVoice][] = Object.entries(LOCAL_VOICES);
 
   for (const [name, voice] of voices) {
-    it(`${name}: the fundamental frequency moves as promised and the length stays`, async () => {
+    it(`${name}: shifts the fundamental frequency as specified and keeps the length`, async () => {
       const { outcome, path, heartbeats } = await change({ voice: name });
       expect(outcome).toEqual({ status: 'done', output: { path, contentType: 'audio/mpeg' } });
       expect(heartbeats).toBeGreaterThan(0);
@@ -73,7 +73,7 @@ describe('each voice', () => {
     });
   }
 
-  it('differs from the source and from every other one', () => {
+  it('differs from the source and from every other voice', () => {
     expect(heard.size).toBeGreaterThanOrEqual(6);
     const all = [...heard, ['source', source] as const];
     for (const [index, [name, left]] of all.entries()) {
@@ -84,13 +84,13 @@ describe('each voice', () => {
     }
   });
 
-  it('is one that the catalogue sells', () => {
+  it('is in the catalogue', () => {
     expect([...LOCAL_VOICE_CHANGER.voices].sort()).toEqual(Object.keys(LOCAL_VOICES).sort());
   });
 });
 
 describe('an order', () => {
-  it('with a seed gives the same bytes again; with another seed, or none, another take', async () => {
+  it('gives the same bytes for the same seed, and other bytes for another seed or none', async () => {
     const order = { sourcePath: short, sourceDemuxer: 'wav', sourceSeconds: 2 };
     const bytes = async (changes: Partial<VoiceChangeRequest>) =>
       readFileSync((await change({ ...order, ...changes })).path);
@@ -115,7 +115,7 @@ describe('an order', () => {
     expect(streams).toMatchObject([{ codec_name: 'mp3', sample_rate: '44100' }]);
   });
 
-  it('is read from every accepted format', async () => {
+  it('accepts every listed format', async () => {
     const names = ['mp3', 'wav', 'vorbis', 'opus', 'flac', 'm4a', 'aac', 'webm opus'];
     for (const encoding of ENCODINGS.filter(({ name }) => isLong() || names.includes(name))) {
       const sourcePath = encode(encoding, { folder, seconds: 2 });
@@ -126,7 +126,7 @@ describe('an order', () => {
     }
   });
 
-  it('removes hiss and hum when asked to', async () => {
+  it('removes hiss and hum when requested', async () => {
     const noisy = join(folder, 'noisy.wav');
     const noise = 'anoisesrc=color=white:amplitude=0.02:sample_rate=44100:duration=11:seed=1';
     const hum = 'sine=frequency=50:sample_rate=44100:duration=11,volume=0.3';
@@ -139,7 +139,7 @@ describe('an order', () => {
     expect(left / removed).toBeGreaterThan(2);
   });
 
-  it('for a voice that there is not is refused as the client’s mistake', async () => {
+  it('for an unknown voice is refused as a client error', async () => {
     for (const voice of ['Aria', '', 'constructor', '__proto__', 'alto,volume=9']) {
       expect((await change({ voice })).outcome).toMatchObject({
         status: 'refused',
@@ -148,19 +148,19 @@ describe('an order', () => {
     }
   });
 
-  it('whose source cannot be read fails, and is no exception', async () => {
+  it('fails without an exception when the source cannot be read', async () => {
     const { outcome } = await change({ sourcePath: join(folder, 'nowhere.wav'), sourceDemuxer: 'wav' });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });
   });
 
-  it('that is aborted ends at once', async () => {
+  it('ends at once when it is aborted', async () => {
     const reason = new Error('cancelled');
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 150);
     await expect(change({}, controller.signal)).rejects.toBe(reason);
   });
 
-  it('leaves nothing in its folder but the output', async () => {
+  it('leaves only the output in its folder', async () => {
     const { path } = await change({ sourcePath: short, sourceDemuxer: 'wav', sourceSeconds: 2 });
     expect(readdirSync(join(path, '..'))).toEqual(['output.mp3']);
   });
@@ -189,7 +189,7 @@ async function unseededOrders() {
   return { first: await unseeded('a'), again: await unseeded('a'), other: await unseeded('b') };
 }
 
-/** Root mean square of the quietest tenth of the recording, which is what is left where nobody speaks. */
+/** Root mean square of the quietest tenth of the recording: the noise level where nobody speaks. */
 async function quietestLevel(order: Partial<VoiceChangeRequest>): Promise<number> {
   const samples = decodeSamples(mediaTools().ffmpegPath, (await change(order)).path);
   const levels: number[] = [];

@@ -21,7 +21,7 @@ export function secondsOf(samples: Float32Array): number {
   return samples.length / RATE;
 }
 
-/** Median over the voiced windows, by autocorrelation; sought where a voice raised so much can be. */
+/** Median over the voiced windows, by autocorrelation. Searches the range of a voice raised by this factor. */
 export function fundamentalHz(samples: Float32Array, raisedBy = 1): number {
   const range = { lowestHz: MIN_HZ * raisedBy, highestHz: MAX_HZ * raisedBy };
   const found: number[] = [];
@@ -61,7 +61,7 @@ function correlation(window: Float32Array, lag: number): number {
   return sum;
 }
 
-/** Energy of the frequency bands from 100 to 4,500 Hz in decibels of the whole: what the vocal tract does to a voice. */
+/** Energy of the bands from 100 to 4,500 Hz in decibels of the whole: the effect of the vocal tract. */
 export function timbre(samples: Float32Array): number[] {
   const bands = Array.from({ length: 22 }, (_, index) => bandEnergy(samples, 100 + index * 200));
   const total = bands.reduce((sum, energy) => sum + energy, 0);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** How many processes of this machine were started with this word in their arguments. */
+/** Counts the processes of this machine that have the word in their arguments. */
 export function processesWith(word: string): number {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => argumentsOf(pid).includes(word)).length;

@@ -13,7 +13,7 @@ import { mediaTools } from '../../engines/media/recordings.ts';
 import { services } from '../../harness/services.ts';
 import { decodeSamples, fundamentalHz, secondsOf, timbre, timbreDistance } from './pitch.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Payments are settled, and nothing is lost.';
 const folder = mkdtempSync(join(tmpdir(), 'farebox speech '));
@@ -55,7 +55,7 @@ describe('each voice', () => {
   const voices = Object.keys(SPEECH_VOICES);
   const measured = new Map<string, { hz: number; timbre: number[]; seconds: number }>();
 
-  it.each(voices)('%s speaks audibly, at the pace of a person', async (voice) => {
+  it.each(voices)('%s speaks audibly, at a human pace', async (voice) => {
     const samples = await heard({ voice });
     const seconds = secondsOf(samples);
     expect(loudness(samples)).toBeGreaterThan(0.01);
@@ -77,7 +77,7 @@ describe('each voice', () => {
     }
   });
 
-  it('is as high as its description says: the deep one lowest, the child above all others', () => {
+  it('has the pitch of its description: the deep voice lowest, the child highest', () => {
     const hz = (voice: string) => measured.get(voice)?.hz ?? Number.NaN;
     expect(hz('deep')).toBeLessThan(hz('narrator'));
     expect(hz('narrator')).toBeLessThan(hz('clear'));
@@ -101,13 +101,13 @@ describe('the order', () => {
     expect([head[0], (head[1] ?? 0) & 0xfe, ((head[2] ?? 0) >> 2) & 3]).toEqual([0xff, 0xfa, 0]);
   });
 
-  it('decides what is heard: another text, another sound', async () => {
+  it('produces another sound for another text', async () => {
     const one = await heard({ prompt: 'Seven ships sail south.' });
     const other = await heard({ prompt: 'Many a moon may move.' });
     expect(timbreDistance(timbre(one), timbre(other))).toBeGreaterThan(1);
   });
 
-  it.each([0.25, 0.5, 2, 4])('at speed %d takes its part of the time', async (speed) => {
+  it.each([0.25, 0.5, 2, 4])('takes the time that speed %d implies', async (speed) => {
     const [usual, changed] = [await heard({}), await heard({ speed })];
     const ratio = secondsOf(usual) / secondsOf(changed) / speed;
     expect(ratio).toBeGreaterThan(0.85);
@@ -120,14 +120,14 @@ describe('the order', () => {
     ['zh', '你好，世界，今天天气很好'],
     ['ar', 'مرحبا بالعالم'],
     ['ru', 'Доброе утро, как дела?'],
-  ])('in the language %s is spoken otherwise than in English', async (languageCode, prompt) => {
+  ])('sounds different in the language %s than in English', async (languageCode, prompt) => {
     const own = await heard({ prompt, languageCode });
     expect(loudness(own)).toBeGreaterThan(0.01);
     const english = await heard({ prompt });
     expect(Math.abs(secondsOf(own) - secondsOf(english))).toBeGreaterThan(0.05);
   });
 
-  it('is known to the engine in every language that is listed', () => {
+  it('is supported by the engine in every listed language', () => {
     const listed = execFileSync(services().espeakPath, ['--voices'], { encoding: 'utf8' });
     const names = new Set([...listed.matchAll(/^\s*\d+\s+(\S+)/gm)].map((row) => row[1]));
     expect(SPEECH_LANGUAGES.length).toBeGreaterThan(70);
@@ -136,7 +136,7 @@ describe('the order', () => {
   });
 });
 
-describe('what cannot be spoken is refused as a wrong order', () => {
+describe('refusals of text that cannot be spoken', () => {
   it.each<[string, Partial<AudioRequest>, RegExp]>([
     ['an unknown language', { languageCode: 'xx' }, /language "xx" is not spoken.*en/],
     ['a language whose name is a path', { languageCode: '../../../etc' }, /"..\/..\/..\/etc" is not spoken/],
@@ -153,7 +153,7 @@ describe('what cannot be spoken is refused as a wrong order', () => {
     expect((outcome as { message: string }).message).toMatch(message);
   });
 
-  it('a text that would be spoken for hours', async () => {
+  it('refuses a text that would take hours to speak', async () => {
     const { outcome } = await speak({ prompt: '9'.repeat(19).concat(' ').repeat(500), speed: 0.25 });
     expect(outcome).toMatchObject({
       status: 'refused',
@@ -163,7 +163,7 @@ describe('what cannot be spoken is refused as a wrong order', () => {
   });
 });
 
-describe('a hostile text is spoken as text', () => {
+describe('hostile text that is spoken as text', () => {
   const evil = join(folder, 'evil.wav');
 
   it.each([
@@ -183,19 +183,19 @@ describe('a hostile text is spoken as text', () => {
     expect(existsSync(evil)).toBe(false);
   });
 
-  it('a zero byte does not hide what follows it', async () => {
+  it('speaks the text after a zero byte', async () => {
     const whole = await heard({ prompt: 'one\u0000 two three four five six seven' });
     expect(secondsOf(whole)).toBeGreaterThan(1.5);
   });
 
-  it('a pause that markup asks for is read out, not made', async () => {
+  it('reads the markup of a pause aloud instead of pausing', async () => {
     const samples = await heard({ prompt: 'one <break time="30s"/> two' });
     expect(secondsOf(samples)).toBeLessThan(15);
   });
 
-  it("the engine's commands are words like others", async () => {
+  it("speaks the engine's commands as ordinary words", async () => {
     const [phonemes, letters] = [await heard({ prompt: '[[kw1k]] [[f0ks]]' }), await heard({ prompt: 'kw1k f0ks' })];
-    // Taken as phonemes they would last half as long as when the letters and digits are read out.
+    // As phonemes, the text would last half as long as when its letters and digits are read aloud.
     expect(secondsOf(phonemes)).toBeGreaterThan(secondsOf(letters) * 0.9);
     const [loud, same] = [await heard({ prompt: 'hello \u00010A world' }), await heard({ prompt: 'hello 0A world' })];
     expect(secondsOf(loud)).toBeCloseTo(secondsOf(same), 1);
@@ -203,11 +203,11 @@ describe('a hostile text is spoken as text', () => {
 });
 
 describe('the run', () => {
-  it('tells now and then that it goes on', async () => {
+  it('reports its progress regularly', async () => {
     expect((await speak({})).heartbeats).toBeGreaterThan(0);
   });
 
-  it('ends at once when it is given up', async () => {
+  it('ends at once when it is aborted', async () => {
     const controller = new AbortController();
     const running = speak({ prompt: '12345 '.repeat(1_600) }, controller.signal);
     await sleep(300);
@@ -215,19 +215,19 @@ describe('the run', () => {
     await expect(running).rejects.toThrow('given up');
   });
 
-  it('without an engine says that the model is not available', async () => {
+  it('reports an unavailable model when no engine is configured', async () => {
     const { espeakPath: _none, ...tools } = mediaTools();
     const { outcome } = await speak({}, undefined, tools);
     expect(outcome).toMatchObject({ status: 'refused', reason: 'credential' });
   });
 
-  it('with an engine that is not there fails as a machine does, not as a wrong order', async () => {
+  it("reports a machine failure, not a client error, when the engine's program is missing", async () => {
     const tools = { ...mediaTools(), espeakPath: '/no/such/espeak-ng' };
     await expect(speak({}, undefined, tools)).rejects.toThrow('espeak-ng could not be run');
   });
 });
 
-it('the catalogue and the engine agree', () => {
+it("the catalogue lists the engine's voices and languages", () => {
   expect(LOCAL_SPEECH.spec.voices).toEqual(Object.keys(SPEECH_VOICES));
   expect(LOCAL_SPEECH.spec.prompt_character_limit).toBe(MAX_PROMPT_LENGTH);
 });

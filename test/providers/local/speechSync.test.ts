@@ -12,10 +12,10 @@ import { mediaTools } from '../../engines/media/recordings.ts';
 import { until } from '../../harness/until.ts';
 import { processesWith } from './processes.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Payments are settled, and nothing is lost.';
-/** As long as an order may be. */
+/** The maximum length of an order. */
 const LONG = TEXT.concat(' ').repeat(60).slice(0, 4_096);
 const folder = mkdtempSync(join(tmpdir(), 'farebox speech sync '));
 let runs = 0;
@@ -52,7 +52,7 @@ async function spoken(change: Partial<SpeechOrder> = {}, surroundings?: Surround
   return Buffer.concat(pieces);
 }
 
-/** Decoded really, whatever the head says. */
+/** Measured by decoding, whatever the header says. */
 function secondsOf(bytes: Buffer, format: SpeechFormat): number {
   const path = join(folder, `heard.${format}`);
   writeFileSync(path, bytes);
@@ -62,7 +62,7 @@ function secondsOf(bytes: Buffer, format: SpeechFormat): number {
   return decoded.length / 8_000;
 }
 
-/** What ffprobe reads in the head: its words for the container, the codec, the rate and the channels. */
+/** Container, codec, sample rate and channels by ffprobe. */
 function headOf(bytes: Buffer, format: SpeechFormat): string {
   const path = join(folder, `head.${format}`);
   writeFileSync(path, bytes);
@@ -80,30 +80,30 @@ describe('each format', () => {
     ['aac', /^\xff[\xf0\xf1\xf8\xf9]/, 'aac,24000,1 aac'],
     ['flac', /^fLaC/, 'flac,24000,1 flac'],
     ['wav', /^RIFF.{4}WAVEfmt /s, 'pcm_s16le,24000,1 wav'],
-  ])('%s is what its name says, and as long as the others', async (format, signature, head) => {
+  ])('%s has the format of its name and the same length as the others', async (format, signature, head) => {
     const bytes = await spoken({ format });
     expect(bytes.toString('latin1')).toMatch(signature);
     expect(headOf(bytes, format)).toBe(head);
     expect(Math.abs(secondsOf(bytes, format) - (await usual))).toBeLessThan(0.15);
   });
 
-  it('pcm is bare samples of 24 kHz', async () => {
+  it('pcm consists of bare samples at 24 kHz', async () => {
     const bytes = await spoken({ format: 'pcm' });
     expect(bytes.length % 2).toBe(0);
     expect(await usual).toBeGreaterThan(4);
     expect(await usual).toBeLessThan(9);
   });
 
-  it('wav and flac tell their length', async () => {
+  it('wav and flac state their length', async () => {
     const wav = await spoken({ format: 'wav' });
     expect(wav.readUInt32LE(4)).toBe(wav.length - 8);
     expect(wav.readUInt32LE(wav.indexOf('data') + 4)).toBe(wav.length - wav.indexOf('data') - 8);
     const flac = await spoken({ format: 'flac' });
-    // 36 bits of the stream's description: the number of samples.
+    // 36 bits of STREAMINFO: the number of samples.
     expect(Math.abs(flac.readUInt32BE(22) / 24_000 - (await usual))).toBeLessThan(0.15);
   });
 
-  it('says nothing of who wrote it, and the same order gives the same bytes', async () => {
+  it('contains no metadata about its encoder, and is the same for the same order', async () => {
     for (const format of SPEECH_FORMATS) {
       const bytes = await spoken({ format, text: 'The same.' });
       expect(bytes.equals(await spoken({ format, text: 'The same.' })), format).toBe(true);
@@ -113,7 +113,7 @@ describe('each format', () => {
 });
 
 describe('the stream', () => {
-  it.each(['mp3', 'opus', 'aac', 'pcm'] as const)('%s comes while it is still written', async (format) => {
+  it.each(['mp3', 'opus', 'aac', 'pcm'] as const)('sends %s while it is still being encoded', async (format) => {
     const workFolder = freshFolder();
     const pieces: number[] = [];
     let wasWritten = false;
@@ -125,20 +125,20 @@ describe('the stream', () => {
     expect(pieces.length).toBeGreaterThan(10);
   });
 
-  it('that nobody reads on stops the encoder', async () => {
+  it('stops the encoder when its reader pauses', async () => {
     const workFolder = freshFolder();
     for await (const _piece of await begin({ format: 'aac', text: LONG, speed: 0.25 }, { workFolder })) break;
     await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 
-  it('that nobody begins to read stops the encoder as well', async () => {
+  it('stops the encoder when nobody starts to read', async () => {
     const workFolder = freshFolder();
     const bytes = await begin({ format: 'aac', text: LONG, speed: 0.25 }, { workFolder });
     await bytes[Symbol.asyncIterator]().return?.();
     await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 
-  it('that is given up breaks, and nothing runs on', async () => {
+  it('breaks when it is aborted, and leaves no process running', async () => {
     const workFolder = freshFolder();
     const controller = new AbortController();
     const { signal } = controller;
@@ -153,21 +153,21 @@ describe('the stream', () => {
 });
 
 describe('the order', () => {
-  it.each([0.25, 0.5, 2, 4])('at speed %d takes its part of the time', async (speed) => {
+  it.each([0.25, 0.5, 2, 4])('takes the time that speed %d implies', async (speed) => {
     const [usual, changed] = await Promise.all([spoken({ format: 'pcm' }), spoken({ format: 'pcm', speed })]);
     const ratio = usual.length / changed.length / speed;
     expect(ratio).toBeGreaterThan(0.85);
     expect(ratio).toBeLessThan(1.15);
   });
 
-  it('is spoken by the voice that it names', async () => {
+  it('uses the voice that the order names', async () => {
     const [narrator, child] = await Promise.all([spoken({ format: 'pcm' }), spoken({ format: 'pcm', voice: 'child' })]);
     expect(narrator.equals(child)).toBe(false);
     expect(LOCAL_SPEECH_SYNC.spec.voices).toEqual(Object.keys(SPEECH_VOICES));
     expect(LOCAL_SPEECH_SYNC.spec.supported_formats).toEqual([...SPEECH_FORMATS]);
   });
 
-  it('is spoken in the language that it names, by its code or its English name', async () => {
+  it('uses the language that the order names by its code or its English name', async () => {
     const text = 'Guten Morgen, wie geht es Ihnen heute?';
     const [german, austrian, named, english] = await Promise.all(
       ['de', 'de-AT', 'German', undefined].map((language) =>
@@ -180,7 +180,7 @@ describe('the order', () => {
   });
 });
 
-describe('what cannot be spoken is a named refusal before any charge', () => {
+describe('refusals before any charge', () => {
   it.each<[string, Partial<SpeechOrder>, string, RegExp]>([
     ['an unknown voice', { voice: 'alloy' }, 'voice', /one of narrator, deep/],
     ['a voice of the prototype', { voice: 'constructor' }, 'voice', /one of/],
@@ -201,13 +201,13 @@ describe('what cannot be spoken is a named refusal before any charge', () => {
     }
   });
 
-  it('and an unknown voice names those that there are', () => {
+  it('lists the existing voices when the voice is unknown', () => {
     const check = () => localSpeaker(mediaTools()).checkSpeech?.(order({ voice: 'alloy' }));
     expect(check).toThrow(expect.objectContaining({ details: { supported_voices: Object.keys(SPEECH_VOICES) } }));
   });
 });
 
-describe('a hostile text is spoken as text', () => {
+describe('hostile text that is spoken as text', () => {
   const evil = join(folder, 'evil.wav');
 
   it.each([
@@ -227,19 +227,19 @@ describe('a hostile text is spoken as text', () => {
 });
 
 describe('the machine', () => {
-  it('without an engine says that the operator has to mend it', async () => {
+  it('reports an operator error when no engine is configured', async () => {
     const { espeakPath: _none, ...tools } = mediaTools();
     await expect(spoken({}, { tools })).rejects.toMatchObject({ reason: 'credential' });
   });
 
-  it('with an engine or an encoder that is not there fails before the first byte', async () => {
+  it('fails before the first byte when the program of the engine or encoder is missing', async () => {
     const noEngine = { ...mediaTools(), espeakPath: '/no/such/espeak-ng' };
     await expect(begin({}, { tools: noEngine })).rejects.toThrow('espeak-ng could not be run');
     const noEncoder = { ...mediaTools(), ffmpegPath: '/no/such/ffmpeg' };
     await expect(begin({}, { tools: noEncoder })).rejects.toThrow('ffmpeg could not be run');
   });
 
-  it('where too many texts are spoken already says when to come back', async () => {
+  it('reports a retry delay when too many texts are being spoken', async () => {
     const espeakPath = join(folder, 'endless-engine');
     writeFileSync(espeakPath, '#!/bin/sh\nexec /bin/sleep 60\n', { mode: 0o700 });
     const limits = { atOnce: 1, maxWaiting: 1, maxWaitMs: 200 };
@@ -256,7 +256,7 @@ describe('the machine', () => {
   });
 });
 
-it('only so many are spoken at once, and whoever waits for too long is told when to come back', async () => {
+it('limits concurrent speech and reports a retry delay after too long a wait', async () => {
   const { speak } = localSpeaker(mediaTools(), { atOnce: 1, maxWaiting: 1, maxWaitMs: 50 });
   const { signal } = new AbortController();
   const all = await Promise.allSettled(

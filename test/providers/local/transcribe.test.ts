@@ -15,7 +15,7 @@ import { until } from '../../harness/until.ts';
 import { processesWith } from './processes.ts';
 import { wordErrorRate } from './wordErrors.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const CLEAR = fileURLToPath(new URL('../../fixtures/clear-speech.flac', import.meta.url));
 const JFK_SAID =
@@ -61,32 +61,32 @@ async function transcribe(
 
 const heard = new Map<string, Promise<Transcript>>();
 
-/** With times; several tests look at the same one. */
+/** Transcribes with timestamps; several tests share one result. */
 function heardOf(path: string): Promise<Transcript> {
   const known = heard.get(path) ?? transcribe(order(path, { timestamps: true }));
   heard.set(path, known);
   return known;
 }
 
-/** A recording of ours as FLAC, made by ffmpeg from `input`. */
+/** Generates a FLAC recording with ffmpeg from `input`. */
 function made(name: string, ...input: string[]): string {
   const path = join(folder, `${name}.flac`);
   execFileSync(mediaTools().ffmpegPath, ['-v', 'error', '-y', ...input, '-ac', '1', path]);
   return path;
 }
 
-describe('what is heard', () => {
-  it('of clear synthetic speech is nearly all: a word error rate of 0.15 at most', async () => {
+describe('the transcript', () => {
+  it('of clear synthetic speech has a word error rate of at most 0.15', async () => {
     const { text } = await heardOf(CLEAR);
     expect(wordErrorRate(CLEAR_SAID, text), text).toBeLessThanOrEqual(0.15);
   });
 
-  it('of an old recording of a president is the greater part: a word error rate of 0.35 at most', async () => {
+  it('of an old recording of a president has a word error rate of at most 0.35', async () => {
     const { text } = await heardOf(JFK);
     expect(wordErrorRate(JFK_SAID, text), text).toBeLessThanOrEqual(0.35);
   });
 
-  it.runIf(isLong())('of the synthesiser on this machine, which is not clear, is at least something', async () => {
+  it.runIf(isLong())("of this machine's unclear synthesiser is not empty", async () => {
     const wav = join(folder, 'espeak.wav');
     execFileSync(services().espeakPath, ['-v', 'en-us', '-s', '140', '-w', wav, CLEAR_SAID]);
     const { text } = await transcribe(order(made('espeak', '-i', wav)));
@@ -103,7 +103,7 @@ describe('what is heard', () => {
     },
   );
 
-  it('of silence, of noise and of a recording of no length is no error', async () => {
+  it('of silence, of noise or of an empty recording is no error', async () => {
     const silence = made('silence', '-f', 'lavfi', '-t', '20', '-i', 'anullsrc=r=8000');
     expect(await transcribe(order(silence, { timestamps: true }))).toEqual({
       text: '',
@@ -117,8 +117,8 @@ describe('what is heard', () => {
   });
 });
 
-describe('the times', () => {
-  it('are those of the words in the recording, in order and within it', async () => {
+describe('the timestamps', () => {
+  it('match the words of the recording, in order and within its length', async () => {
     const { text, words = [], segments = [] } = await heardOf(JFK);
     expect(words.map(({ word }) => word).join(' ')).toBe(text);
     expect(segments.map((segment) => segment.text).join(' ')).toBe(text);
@@ -130,12 +130,12 @@ describe('the times', () => {
       before = end;
     }
     expect(before).toBeLessThanOrEqual(11);
-    // Heard by ear: the first "country" is said from 5.9 s to 6.4 s.
+    // Checked by ear: the first "country" lasts from 5.9 s to 6.4 s.
     const country = words.find(({ word }) => word === 'country');
     expect(Math.abs((country?.start ?? 0) - 5.9)).toBeLessThan(0.2);
   });
 
-  it('stay exact behind a silence that is left out', async () => {
+  it('stay exact after a silence that is skipped', async () => {
     const said = await heardOf(CLEAR);
     const late = made('late', '-i', CLEAR, '-af', 'adelay=90000');
     const recording = { path: late, contentType: 'audio/flac', demuxer: 'flac', seconds: 103 };
@@ -145,25 +145,25 @@ describe('the times', () => {
     expect(Math.abs(lastOf(after) - lastOf(said) - 90)).toBeLessThan(0.15);
   });
 
-  it('are left out when nobody asks for them', async () => {
+  it('are left out unless requested', async () => {
     const recording = { ...order(CLEAR).recording, seconds: 1 };
     expect(Object.keys(await transcribe(order(CLEAR, { recording })))).toEqual(['text']);
   });
 });
 
-describe('before any charge', () => {
+describe('validation before any charge', () => {
   const check = (asked: TranscriptionOrder) => () => localTranscriber(mediaTools()).checkTranscription?.(asked);
 
-  it.each(['de', 'fr', 'zh', 'eng-lish', '', 'enm', '../en'])('the language %j is a named refusal', (language) => {
+  it.each(['de', 'fr', 'zh', 'eng-lish', '', 'enm', '../en'])('refuses the language %j', (language) => {
     expect(check(order(JFK, { language }))).toThrow(FareboxError);
     expect(check(order(JFK, { language }))).toThrow('understands English only');
   });
 
-  it.each(['en', 'EN', 'en-US', 'en_GB', 'English'])('the language %j is understood', (language) => {
+  it.each(['en', 'EN', 'en-US', 'en_GB', 'English'])('accepts the language %j', (language) => {
     expect(check(order(JFK, { language }))).not.toThrow();
   });
 
-  it('a recording that would be heard for too long is refused with the limit', () => {
+  it('refuses a recording that would take too long and names the limit', () => {
     const recording = { ...order(JFK).recording, seconds: MAX_RECORDING_SECONDS + 0.5 };
     expect(check(order(JFK, { recording }))).toThrow('at most 20 minutes; the recording lasts 1201 seconds');
     const longest = { ...recording, seconds: MAX_RECORDING_SECONDS };
@@ -172,7 +172,7 @@ describe('before any charge', () => {
 });
 
 describe('the run', () => {
-  it('ends at once when it is given up, with its programs', async () => {
+  it('ends its programs at once when it is aborted', async () => {
     const workFolder = freshFolder();
     const long = made('long', '-stream_loop', '20', '-i', CLEAR);
     const controller = new AbortController();
@@ -185,19 +185,19 @@ describe('the run', () => {
     await until('nothing runs', () => processesWith(workFolder) === 0);
   });
 
-  it('of a text that is named a recording is a failure of the source, not of the machine', async () => {
+  it('blames the source, not the machine, when a text is named as a recording', async () => {
     const path = join(folder, 'text.mp3');
     writeFileSync(path, 'no sound at all '.repeat(1_000));
     const recording = { path, contentType: 'audio/mpeg', demuxer: 'mp3', seconds: 5 };
     await expect(transcribe(order(path, { recording }))).rejects.toThrow(UpstreamFailure);
   });
 
-  it('without a recogniser says that the operator has to mend it', async () => {
+  it('reports an operator error when no recogniser is configured', async () => {
     const { recogniser: _none, ...tools } = mediaTools();
     await expect(transcribe(order(CLEAR), { tools })).rejects.toMatchObject({ reason: 'credential' });
   });
 
-  it('with a recogniser that is not there fails as a machine does', async () => {
+  it("reports a machine failure when the recogniser's program is missing", async () => {
     const tools = { ...mediaTools(), recogniser: { path: '/no/such/pocketsphinx', model: '/no/model' } };
     await expect(transcribe(order(CLEAR), { tools })).rejects.toThrow('pocketsphinx could not be run');
   });

@@ -1,4 +1,4 @@
-/** The word error rate: what must be put in, taken out or changed, in words of what was really said. */
+/** Word error rate: inserted, deleted and replaced words per word of the reference. */
 export function wordErrorRate(said: string, heard: string): number {
   const [reference, guess] = [wordsOf(said), wordsOf(heard)];
   let row = Array.from({ length: guess.length + 1 }, (_, index) => index);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { findOllama } from '../../../providers/ollama/findOllama.ts';
 import { type OllamaModel, type OllamaStub, startOllamaStub } from '../../stubs/ollama.ts';
 
-/** Whatever else this machine is doing. */
+/** Long enough for a busy machine. */
 const PATIENT = { listMs: 20_000, showMs: 20_000 };
 
 const closing: (() => unknown)[] = [];
@@ -36,7 +36,7 @@ async function server(listener: RequestListener): Promise<string> {
 const CHAT = { capabilities: ['completion'] };
 
 describe('a model of an Ollama', () => {
-  it('for text is listed under its name there, free of charge, with what its capabilities tell and no more', async () => {
+  it('for text is listed under its local name, free of charge, with exactly the reported capabilities', async () => {
     const found = await lookAt({
       'llama3.2:latest': { capabilities: ['completion', 'tools'], quantization: 'Q8_0' },
       'gemma3:4b': { capabilities: ['completion', 'vision'], architecture: 'gemma3', contextLength: 8_192 },
@@ -82,7 +82,7 @@ describe('a model of an Ollama', () => {
     ]);
   });
 
-  it('that loads less context than it was made for is listed with less', async () => {
+  it('that loads less context than it was trained for is listed with that length', async () => {
     const parameters = 'stop   "<|eot_id|>"\nnum_ctx                        16384\ntemperature   0.6';
     const found = await lookAt({
       'small:1b': { ...CHAT, parameters },
@@ -94,7 +94,7 @@ describe('a model of an Ollama', () => {
     ]);
   });
 
-  it('of an old one, which tells no capabilities, has none but its kind', async () => {
+  it('of an old version, which reports no capabilities, has none beyond its type', async () => {
     const found = await lookAt({ 'old:7b': {}, 'all-minilm:22m': { architecture: 'bert', poolingType: 1 } });
     expect(found?.models).toMatchObject([
       { id: 'old:7b', type: 'text', spec: { capabilities: { supportsFunctionCalling: false } } },
@@ -108,12 +108,12 @@ describe('a model of an Ollama', () => {
     ['has no description', { shown: {} }],
     ['has a description of another shape', { shown: { model_info: [] } }],
     ['has a description that is no object', { shown: 'llama' }],
-  ])('that %s is left out, and the others are there', async (_what, model) => {
+  ])('that %s is left out, and the others are listed', async (_what, model) => {
     const found = await lookAt({ 'odd:latest': model, 'llama3.2:latest': CHAT });
     expect(found?.models.map(({ id }) => id)).toEqual(['llama3.2:latest']);
   });
 
-  it('whose description never comes is left out, and the others are there', async () => {
+  it('whose description times out is left out, and the others are listed', async () => {
     const stub = await ollama({ 'slow:latest': CHAT, 'llama3.2:latest': CHAT });
     stub.silent.add('slow:latest');
     const found = await findOllama({ address: stub.address, listMs: 20_000, showMs: 1_000 });
@@ -122,7 +122,7 @@ describe('a model of an Ollama', () => {
 });
 
 describe('an Ollama', () => {
-  it('without models is one all the same', async () => {
+  it('without models is still found', async () => {
     expect(await lookAt({})).toEqual({ models: [], leftOut: 0 });
   });
 
@@ -136,7 +136,7 @@ describe('an Ollama', () => {
     expect(found?.leftOut).toBe(9_800);
   });
 
-  it('that nobody started is none: the refused connection is not waited for', async () => {
+  it('that is not running is absent at once after a refused connection', async () => {
     const free = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => free.once('listening', resolve));
     const { port } = free.address() as AddressInfo;
@@ -145,7 +145,7 @@ describe('an Ollama', () => {
   });
 });
 
-describe('what answers on the port and is no Ollama is left alone, after the one question', () => {
+describe('other services on the port, which get one request only', () => {
   const json = (body: unknown): RequestListener => {
     return (_request, response) => {
       response.setHeader('content-type', 'application/json');

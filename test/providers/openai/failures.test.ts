@@ -1,4 +1,4 @@
-/** What goes wrong upstream, and the word for it that decides what happens next. */
+/** Upstream failures, and the reason that each is mapped to. */
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
@@ -103,7 +103,7 @@ const REPLIES: [string, ChatScript, UpstreamFailureReason][] = [
   ['a late first byte', { delayMs: 2_000 }, 'timeout'],
 ];
 
-describe('a reply', () => {
+describe('an error reply', () => {
   it.each(REPLIES)('%s', async (_what, script, reason) => {
     for (const ask of [complete, stream]) {
       stub.next.push(script);
@@ -115,7 +115,7 @@ describe('a reply', () => {
     }
   });
 
-  it('says its status, its names and its id to the log, its words to the client', async () => {
+  it('is logged with its status, names and id, and shown to the client with its message', async () => {
     stub.next.push({
       status: 400,
       ...error({ type: 'invalid_request_error', code: 'invalid_value' }),
@@ -127,7 +127,7 @@ describe('a reply', () => {
     });
   });
 
-  it('of more than the cap ends the connection', async () => {
+  it('longer than the cap closes the connection', async () => {
     stub.next.push({ body: { choices: [{ message: { content: 'x'.repeat(200_000) } }] } });
     const small = provider({ maxReplyBytes: 100_000 });
     expect(await failureOf(small.complete(chatRequest(), context()))).toMatchObject({ reason: 'garbage' });
@@ -151,7 +151,7 @@ it.each([
   [{ 'x-ratelimit-reset-requests': 'soon' }, undefined],
   [{ 'retry-after': 'soon' }, undefined],
   [{}, undefined],
-])('a limit with %j lasts %s ms', async (headers, retryAfterMs) => {
+])('a 429 with %j has a retry delay of %s ms', async (headers, retryAfterMs) => {
   stub.next.push({ status: 429, headers: headers as Record<string, string> });
   expect(await failureOf(complete())).toMatchObject({ reason: 'rate_limited', retryAfterMs });
 });
@@ -169,7 +169,7 @@ describe('a stream', () => {
     ['has a list in the middle', { frames: [content('a'), '[1]'] }, 'garbage'],
     ['ends in the middle of a frame', { raw: [`data: ${JSON.stringify(content('a'))}\n\ndata: {"cho`] }, 'garbage'],
   ];
-  it.each(broken)('that %s gives first what came before', async (_what, script, reason) => {
+  it.each(broken)('that %s first yields the text before the failure', async (_what, script, reason) => {
     stub.next.push(script);
     const { failure, content: texts, finish: reasons } = await collect(await stream());
     expect(failure).toMatchObject({ reason });
@@ -184,7 +184,7 @@ describe('a stream', () => {
     ['has frames of other kinds', { frames: [content('a'), { id: 's', choices: [] }, { ping: true }, finish] }],
     ['goes on after it ended', { frames: [content('a'), finish, '[DONE]', content('b')] }],
   ];
-  it.each(whole)('that %s is whole', async (_what, script) => {
+  it.each(whole)('that %s is complete', async (_what, script) => {
     stub.next.push(script);
     const { failure, finish: reasons, content: texts } = await collect(await stream());
     expect(failure).toBeUndefined();
@@ -200,12 +200,12 @@ describe('a stream', () => {
     ['is text', { raw: ['hello'] }, 'garbage'],
     ['says only that it ended', { frames: [], raw: ['data: [DONE]\n\n'] }, 'garbage'],
   ];
-  it.each(early)('that %s never opens', async (_what, script, reason) => {
+  it.each(early)('that %s fails before it opens', async (_what, script, reason) => {
     stub.next.push(script);
     expect(await failureOf(stream())).toMatchObject({ reason });
   });
 
-  it('that drips slower than the longest silence allows is not cut while it drips', async () => {
+  it('with pauses below the silence limit is not cut, however long it takes in all', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const tokens = ['a', 'b', 'c', 'd', 'e'];
@@ -222,14 +222,14 @@ describe('a stream', () => {
     expect(text).toBe('abcde');
   });
 
-  it('that its reader leaves ends the connection, and the service notices', async () => {
+  it('closes the upstream connection when its reader stops', async () => {
     stub.next.push({ tokens: Array.from({ length: 200 }, () => 'x'), pauseMs: 10 });
     for await (const _ of (await stream()).events) break;
     await expect.poll(() => stub.received[0]?.aborted).toBe(true);
     expect(stub.received[0]?.sentTokens).toBeLessThan(50);
   });
 
-  it('that the caller gives up fails in the middle, and the service notices', async () => {
+  it('closes the upstream connection and fails when the caller aborts it', async () => {
     stub.next.push({ tokens: Array.from({ length: 200 }, () => 'x'), pauseMs: 10 });
     const caller = new AbortController();
     const running = collect(await provider().stream(chatRequest(), context(caller.signal)));
@@ -239,8 +239,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a service that cannot be reached', () => {
-  it('by a closed port, a name, a forbidden network or without TLS was certainly sent nothing', async () => {
+describe('a request that is not sent or not answered', () => {
+  it('was certainly not sent after a closed port, an unknown name, a forbidden network or a missing TLS', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as { port: number };
@@ -259,7 +259,7 @@ describe('a service that cannot be reached', () => {
     expect(stub.received).toHaveLength(0);
   });
 
-  it('is no reason for a header that nothing can carry, nor may one replace our credential', async () => {
+  it('is refused for an invalid header, and never replaces our credential', async () => {
     const ask = (e2eeHeaders: Record<string, string>) => provider().complete(chatRequest({ e2eeHeaders }), context());
     for (const headers of [{ 'x-e2ee': 'a\r\nb: c' }, { 'x y': 'a' }, { 'transfer-encoding': 'chunked' }]) {
       expect(await failureOf(ask(headers as Record<string, string>))).toMatchObject({
@@ -273,14 +273,14 @@ describe('a service that cannot be reached', () => {
     ]);
   });
 
-  it('is not asked by a caller who has gone', async () => {
+  it('is not sent when the caller has already aborted', async () => {
     expect(await failureOf(provider().complete(chatRequest(), context(AbortSignal.abort())))).toMatchObject({
       reason: 'unreachable',
     });
     expect(stub.received).toHaveLength(0);
   });
 
-  it('in the time of the caller is a timeout', async () => {
+  it("times out at the caller's deadline", async () => {
     stub.next.push({ hang: 'head' });
     const caller = new AbortController();
     const failure = failureOf(provider({ timeouts: PATIENT }).complete(chatRequest(), context(caller.signal)));

@@ -1,4 +1,4 @@
-/** Embeddings of the largest size: the reply of their service is read in short turns of the event loop. */
+/** Embeddings of the maximum size: the reply is parsed in short turns of the event loop. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ const FORMS: [form: string, embedding: unknown][] = [
   ['numbers', vector],
 ];
 
-it.each(FORMS)('as %s hold up nobody for longer than the bar', async (_form, embedding) => {
+it.each(FORMS)('parses embeddings sent as %s in turns below the limit of the event loop', async (_form, embedding) => {
   reply = replyOf(embedding);
   const { port } = service.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}/v1`;

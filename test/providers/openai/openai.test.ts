@@ -38,7 +38,7 @@ const stream = async (change?: Partial<ChatRequest>) =>
 const TEXT = 'Hello from the stub, in a few words.';
 
 describe('a completion', () => {
-  it('comes whole with the usage of the service', async () => {
+  it('arrives whole with the usage of the service', async () => {
     expect(await complete()).toEqual({
       choices: [{ index: 0, message: { content: TEXT }, finishReason: 'stop' }],
       usage: {
@@ -56,7 +56,7 @@ describe('a completion', () => {
     });
   });
 
-  it('is the same streamed as whole, for text, reasoning, calls, several choices and probabilities', async () => {
+  it('is the same when streamed and whole, for text, reasoning, calls, several choices and probabilities', async () => {
     const scripts: [ChatScript, Partial<ChatRequest>][] = [
       [{}, {}],
       [{}, { n: 3 }],
@@ -93,7 +93,7 @@ describe('a completion', () => {
     }
   });
 
-  it('of a service that does not stream is a stream of one piece', async () => {
+  it('of a service without streaming is a stream of one piece', async () => {
     stub.next.push({
       body: { id: 'x', choices: [{ index: 0, message: { content: 'All.' }, finish_reason: 'stop' }] },
     });
@@ -105,7 +105,7 @@ describe('a completion', () => {
     });
   });
 
-  it('without usage says so, whole and streamed', async () => {
+  it('reports missing usage, whole and streamed', async () => {
     stub.otherwise = { usage: null };
     expect((await complete()).usage).toBeUndefined();
     expect(await stream()).toMatchObject({ usage: undefined, finish: ['stop'], failure: undefined });
@@ -161,7 +161,7 @@ describe('usage', () => {
   });
 });
 
-describe('the reason of the end', () => {
+describe('the finish reason', () => {
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
@@ -170,20 +170,20 @@ describe('the reason of the end', () => {
     ['content_filter', 'content_filter'],
     ['max_tokens', 'length'],
     ['something_new', 'stop'],
-  ])('%s is %s', async (finishReason, expected) => {
+  ])('maps %s to %s', async (finishReason, expected) => {
     stub.otherwise = { finishReason };
     expect((await complete()).choices[0]?.finishReason).toBe(expected);
     expect((await stream()).finish).toEqual([expected]);
   });
 
-  it('that is a failure of the service fails', async () => {
+  it('fails when it reports a failure of the service', async () => {
     stub.otherwise = { finishReason: 'error' };
     expect(await failureOf(complete())).toMatchObject({ reason: 'failed' });
     expect(await stream()).toMatchObject({ content: [TEXT], failure: { reason: 'failed' } });
   });
 });
 
-describe('calls of tools', () => {
+describe('tool calls', () => {
   const calls = [
     { id: 'one', name: 'weather', arguments: '{"city":"Bergen"}' },
     { id: 'two', name: 'time', arguments: '{"zone":"CET"}' },
@@ -196,17 +196,17 @@ describe('calls of tools', () => {
     function: { name: calls[at]?.name, arguments: calls[at]?.arguments },
   });
 
-  it('are put together without an index', async () => {
+  it('are assembled without an index', async () => {
     stub.next.push({ toolCalls: calls, withoutCallIndex: true });
     expect((await stream()).calls).toEqual(calls);
   });
 
-  it('are told apart by their ids where every index is 0', async () => {
+  it('are distinguished by their ids if every index is 0', async () => {
     stub.next.push({ frames: [delta([{ index: 0, ...whole(0) }]), delta([{ index: 0, ...whole(1) }]), end] });
     expect((await stream()).calls).toEqual(calls);
   });
 
-  it('of the first form and without an id get one', async () => {
+  it('of the legacy form without an id get one', async () => {
     stub.next.push({
       frames: [{ choices: [{ index: 0, delta: { function_call: { name: 'f', arguments: '{' } } }] }, end],
     });
@@ -220,14 +220,14 @@ describe('calls of tools', () => {
     });
   });
 
-  it('whose arguments were parsed are JSON again', async () => {
+  it('with parsed arguments are serialised to JSON again', async () => {
     const call = { id: 'a', function: { name: 'f', arguments: { x: 1 } } };
     stub.next.push({ frames: [delta([call]), end] });
     expect((await stream()).calls).toEqual([{ id: 'a', name: 'f', arguments: '{"x":1}' }]);
   });
 });
 
-it('embeds in the order of the inputs, whether numbers or base64 come', async () => {
+it('returns embeddings in the order of the inputs, from numbers and from base64', async () => {
   const request = {
     upstreamModel: 'embed-stub',
     inputs: ['one', 'three', 'five5'],
@@ -257,7 +257,7 @@ it.each([
   [{ data: [{ index: 0, embedding: ['a'] }] }],
   [{ data: [{ index: 0, embedding: 'abc' }] }],
   [{ data: [{ index: 0, embedding: [null] }] }],
-])('embeddings of another shape are garbage: %j', async (body) => {
+])('refuses embeddings of another shape as garbage: %j', async (body) => {
   stub.next.push({ body });
   const request = { upstreamModel: 'embed-stub', inputs: ['one'], endUser: 'u' };
   expect(await failureOf(provider().embed(request, context()))).toMatchObject({ reason: 'garbage' });

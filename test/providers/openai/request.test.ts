@@ -1,4 +1,4 @@
-/** Our words in the service's: what each dialect is sent, field by field. */
+/** Upstream requests of each dialect, field by field. */
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest, UserPart } from '../../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
@@ -14,7 +14,7 @@ function both(change: Partial<ChatRequest>, stream = false) {
   return { openai: toChatBody(request, OPENAI, stream), compatible: toChatBody(request, COMPATIBLE, stream) };
 }
 
-it('the least request has the fields that every one has', () => {
+it('the smallest request has only the mandatory fields', () => {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   expect(both({})).toEqual({
     openai: {
@@ -121,7 +121,7 @@ describe('a field', () => {
     });
   });
 
-  it('of a stream asks for the usage', () => {
+  it('requests usage in streams', () => {
     const streamed = { stream: true, stream_options: { include_usage: true } };
     expect(both({}, true)).toMatchObject({ openai: streamed, compatible: streamed });
   });
@@ -131,7 +131,7 @@ function user(part: UserPart): Partial<ChatRequest> {
   return { messages: [{ role: 'user', content: [part] }] };
 }
 
-describe('a part', () => {
+describe('a message part', () => {
   const bytes = Buffer.from('bytes');
   const data = 'Ynl0ZXM=';
   it.each<[UserPart, object]>([
@@ -156,7 +156,7 @@ describe('a part', () => {
     for (const { messages } of [openai, compatible]) expect(messages).toEqual([{ role: 'user', content: [expected] }]);
   });
 
-  it('of video or of other recordings is sent where it is taken, and refused unsent elsewhere', () => {
+  it('of video or of other recordings is sent where supported, and otherwise refused unsent', () => {
     const video = user({ type: 'video', bytes, mediaType: 'video/mp4', seconds: 1, audioSeconds: 0 });
     const flac = user({ type: 'audio', bytes, mediaType: 'audio/flac', seconds: 1 });
     const content = (change: Partial<ChatRequest>) => toChatBody(chatRequest(change), COMPATIBLE, false).messages;
@@ -168,7 +168,7 @@ describe('a part', () => {
   });
 });
 
-it('a conversation keeps its roles, names, calls and results', () => {
+it('keeps roles, names, calls and results of a conversation', () => {
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
   const messages: ChatMessage[] = [
     { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }] },

@@ -1,4 +1,4 @@
-/** The stand-in is what OpenAI's own client takes it for: only then is our adapter held against it. */
+/** Checks the stub with OpenAI's own client, so that tests of our adapter may rely on it. */
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
@@ -19,7 +19,7 @@ async function failure(work: PromiseLike<unknown>): Promise<InstanceType<typeof 
   return error;
 }
 
-it('completes, counts and cuts at the length', async () => {
+it('completes, counts tokens and cuts at the maximum length', async () => {
   const whole = await client().chat.completions.create({ model: 'gpt-stub', messages });
   expect(whole.choices[0]?.message.content).toBe('Hello from the stub, in a few words.');
   expect(whole.choices[0]?.finish_reason).toBe('stop');
@@ -93,7 +93,7 @@ it('refuses a wrong key, an unknown model and an unknown field', async () => {
   expect(await failure(create({ top_k: 3 }))).toMatchObject({ status: 400, type: 'invalid_request_error' });
 });
 
-it('limits, fails and breaks as it is told', async () => {
+it('limits, fails and breaks as configured', async () => {
   const create = () => client().chat.completions.create({ model: 'gpt-stub', messages });
   const error = { message: 'Rate limit reached', type: 'tokens', param: null, code: 'rate_limit_exceeded' };
   stub.next.push(

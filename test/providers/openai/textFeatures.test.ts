@@ -23,15 +23,15 @@ it.each<[Partial<OpenAiSettings>, boolean]>([
   [{ baseUrl: 'http://127.0.0.1:11434/v1', dialect: 'ollama' }, true],
   [{ upstreams: [{ baseUrl: 'http://vllm:8000/v1' }, { baseUrl: 'https://api.x.ai/v1' }] }, false],
   [{ upstreams: [{ baseUrl: 'http://vllm:8000/v1' }, { baseUrl: 'http://vllm2:8000/v1' }] }, true],
-])('an entry %j sends all reasoning: %s', (settings, expected) => {
+])('tells whether an entry %j sends all reasoning: %s', (settings, expected) => {
   expect(shows({ kind: 'openai', ...settings })).toBe(expected);
 });
 
-it('an entry of kind anthropic sends a summary of the reasoning', () => {
+it('tells that an entry of kind anthropic sends a summary of the reasoning', () => {
   expect(shows({ kind: 'anthropic' })).toBe(false);
 });
 
-describe('what a text service can beyond answering', () => {
+describe('additional features of a text service', () => {
   const NOTHING = { xSearch: false, e2ee: false, reasoningBeside: false, showsReasoning: false };
 
   it.each<[string, OpenAiSettings, Partial<typeof NOTHING>]>([
@@ -62,7 +62,7 @@ describe('what a text service can beyond answering', () => {
     });
   });
 
-  it.each(['nobody', 'constructor', '__proto__', 'toString'])('is nothing for the entry %s', (provider) => {
+  it.each(['nobody', 'constructor', '__proto__', 'toString'])('are empty for the unknown entry %s', (provider) => {
     const llm: OpenAiSettings = { kind: 'openai', e2ee: true };
     expect(textFeaturesOf(configured({ llm }), { provider })).toEqual(NOTHING);
   });

@@ -1,4 +1,4 @@
-/** Calls the adapter against the stub, each call in a folder of its own, with short patience. */
+/** Calls the adapter against the stub, each call in its own folder, with short timeouts. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ export interface Caller {
   close(): Promise<void>;
 }
 
-/** `stub` is asked for at every call, so that each test may have its own. */
+/** Reads `stub` at every call, so that each test may have its own. */
 export async function createCaller(stub: () => ReplicateStub): Promise<Caller> {
   const root = await mkdtemp(join(tmpdir(), 'farebox-replicate-'));
   const provider = (options: Partial<ReplicateOptions> = {}) =>

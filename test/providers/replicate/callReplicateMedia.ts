@@ -1,11 +1,11 @@
-/** The adapter of what is waited for, with short patience where that is asked for. */
+/** Adapter for synchronous media, with short timeouts on request. */
 import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createReplicateMedia } from '../../../providers/replicate/media/replicateMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import { PATIENT } from '../../stubs/patience.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
 
-/** All but the cloning of voices, which it does not have. */
+/** All operations but voice cloning, which the service does not have. */
 export type ReplicateMedia = Required<Omit<MediaProvider, 'cloneVoice' | 'readsAll'>>;
 
 export function replicateMedia(

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => stub.close());
 
-/** Each medium is its own name, so that a table can say where it went. */
+/** The content of each medium is its name, so that a table can name its place in the order. */
 const addressOf = (type: string, name: string) => `data:${type};base64,${Buffer.from(name).toString('base64')}`;
 const png = (name: string) => addressOf('image/png', name);
 const audio = (name: string) => addressOf('audio/mpeg', name);
@@ -65,7 +65,7 @@ describe('a song', () => {
         speed: 1.5,
       },
     ],
-  ])('for %s is ordered as the model describes it', async (upstreamModel, order, input) => {
+  ])("for %s is sent in the model's own fields", async (upstreamModel, order, input) => {
     expect(await caller.start(song({ upstreamModel, ...order }))).toMatchObject({ status: 'running' });
     expect(stub.predictions[0]?.input).toEqual({ prompt: 'a slow waltz', ...input });
   });
@@ -119,8 +119,8 @@ const FILMS: [string, Films, Record<string, unknown>][] = [
   ['bytedance/seedance-2.0', { durationSeconds: 4, audio: true }, { duration: 4, generate_audio: true }],
 ];
 
-describe('a film', () => {
-  it.each(FILMS)('for %s is ordered as the model describes it', async (upstreamModel, order, input) => {
+describe('a video', () => {
+  it.each(FILMS)("for %s is sent in the model's own fields", async (upstreamModel, order, input) => {
     expect(await ordered({ upstreamModel, ...order })).toMatchObject({ status: 'running' });
     expect(stub.predictions[0]?.input).toEqual({ prompt: 'a lighthouse', ...input });
   });
@@ -141,7 +141,7 @@ describe('a film', () => {
       { target_resolution: '4k', target_fps: 60 },
     ],
     ['three frames a second', { factor: 2 }, { framesPerSecond: 3 }, { target_resolution: '1080p', target_fps: 15 }],
-  ])('of %s is enlarged to the target that holds it', async (_, upscale, change, input) => {
+  ])('of %s is enlarged to the smallest target that contains it', async (_, upscale, change, input) => {
     const given = [{ ...source, ...change }];
     const { prompt: _prompt, ...order } = film({
       upstreamModel: 'topazlabs/video-upscale',
@@ -161,18 +161,15 @@ describe('a film', () => {
     ],
     ['kwaivgi/kling-v2.1', { resolution: '4k' }, 'The model does not have this combination of resolution.'],
     ['bytedance/seedance-1-pro', { bitrateMode: 'high' }, 'The model does not support bitrate_mode.'],
-  ])(
-    'for %s that asks for something else is refused before anything is sent',
-    async (upstreamModel, order, message) => {
-      expect(await ordered({ upstreamModel, ...order })).toMatchObject({
-        reason: 'refused',
-        message,
-      });
-      expect(stub.requests).toEqual([]);
-    },
-  );
+  ])('for %s with an unsupported field is refused before anything is sent', async (upstreamModel, order, message) => {
+    expect(await ordered({ upstreamModel, ...order })).toMatchObject({
+      reason: 'refused',
+      message,
+    });
+    expect(stub.requests).toEqual([]);
+  });
 
-  it('for any other model is ordered by the fields of our API', async () => {
+  it('for any other model is sent in the fields of our API', async () => {
     const cameraTrajectory = [{ time: 0, azimuth: 0, elevation: 0, distance: 1 }];
     await ordered({
       upstreamModel: `acme/anything:${OWN_VERSION}`,
@@ -222,7 +219,7 @@ describe('a medium of an order', () => {
     return await caller.start(film({ upstreamModel: own, media: files }));
   }
 
-  it('travels in the order up to 256 kB, and as an uploaded file above', async () => {
+  it('is part of the order up to 256 kB, and an uploaded file above', async () => {
     const small = await caller.medium('image', Buffer.alloc(MAX_DATA_URL, 1));
     const bytes = Buffer.alloc(MAX_DATA_URL + 1, 2);
     const large = await caller.medium('video', bytes, { contentType: 'video/quicktime' });
@@ -235,7 +232,7 @@ describe('a medium of an order', () => {
     });
   });
 
-  it('is uploaded where many small ones together would make the order large', async () => {
+  it('is uploaded when many small ones together would make the order large', async () => {
     const files = Array.from({ length: 10 }, (_, index) =>
       caller.medium('reference_image', Buffer.alloc(MAX_DATA_URL, 1), { index }),
     );
@@ -243,7 +240,7 @@ describe('a medium of an order', () => {
     expect(stub.files).toHaveLength(2);
   });
 
-  it('that is larger than the service takes is refused before anything is sent', async () => {
+  it('larger than the service accepts is refused before anything is sent', async () => {
     const huge = await caller.medium('video', Buffer.from('V'), { sizeBytes: 100 * 1024 * 1024 });
     expect(await withMedia(huge)).toMatchObject({
       reason: 'refused',
@@ -265,7 +262,7 @@ describe('a medium of an order', () => {
       { reason: 'refused', message: 'Files must be less than 100MB in size' },
     ],
     ['has no address', { kind: 'reply', status: 201, body: { id: 'f1' } } as const, { reason: 'failed' }],
-  ])('whose upload %s orders nothing', async (_, fault, outcome) => {
+  ])('is not ordered when its upload %s', async (_, fault, outcome) => {
     stub.faults.push({ at: 'POST /v1/files', fault });
     const large = await caller.medium('video', Buffer.alloc(MAX_DATA_URL + 1));
     expect(await withMedia(large)).toMatchObject(outcome);

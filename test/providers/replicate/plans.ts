@@ -1,9 +1,9 @@
-/** How the stub is set up for a row of the tables: what the service answers and what the order comes to. */
+/** Stub set-ups for the rows of the tables: the replies of the service and the expected outcome. */
 import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
 import type { Moment, ReplicateStub } from '../../stubs/replicate/replicate.ts';
 import type { Caller } from './callReplicate.ts';
 
-/** A prediction that has succeeded, with an output at the delivery host. */
+/** A prediction that succeeded, with an output at the delivery host. */
 export function succeeded(
   output: (at: string) => unknown,
   { body, contentType = 'application/octet-stream', name = '/out/file', announcedBytes, cut = false }: Delivered,
@@ -20,7 +20,7 @@ interface Delivered {
   contentType?: string;
   name?: string;
   announcedBytes?: number;
-  /** The connection ends before all that was announced has come. */
+  /** Closes the connection before the announced length. */
   cut?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What a question about an accepted order comes to. */
+/** Outcomes of polling an accepted order. */
 import { expect } from 'vitest';
 import { STUB_VIDEO } from '../../stubs/smallMedia.ts';
 import { film } from './callReplicate.ts';

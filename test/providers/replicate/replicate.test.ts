@@ -24,7 +24,7 @@ afterEach(() => stub.close());
 const LYRIA = 'google/lyria-2';
 const INPUT = { prompt: 'a slow waltz' };
 
-describe("the stub, exercised by the service's own SDK", () => {
+describe("the stub, called by the service's own SDK", () => {
   const client = (auth = stub.apiKey) => new Replicate({ auth, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
 
   async function failure(work: Promise<unknown>): Promise<string> {
@@ -34,7 +34,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     );
   }
 
-  it('runs a model until its output is there, by waiting and by asking', async () => {
+  it('runs a model until its output is there, by waiting and by polling', async () => {
     stub.moments = [{ status: 'starting' }, { status: 'succeeded', output: 'https://replicate.delivery/a.mp3' }];
     expect(await client().run(LYRIA, { input: INPUT })).toBe('https://replicate.delivery/a.mp3');
     const wait = { mode: 'poll', interval: 1 } as const;
@@ -46,7 +46,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     ]);
   });
 
-  it('runs a version, lists predictions and tells how far one is', async () => {
+  it('runs a version, lists predictions and reports their progress', async () => {
     stub.moments = [{ status: 'starting' }, { status: 'processing', logs: '42%|████ | 21/50 [00:01<00:01]' }];
     const made = await client().predictions.create({ version: OWN_VERSION, input: { anything: 1 } });
     expect(made).toMatchObject({ status: 'starting', version: OWN_VERSION, output: null, error: null });
@@ -54,7 +54,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect((await client().predictions.list()).results).toMatchObject([{ id: made.id, input: { anything: 1 } }]);
   });
 
-  it('cancels a running prediction and leaves an ended one as it is', async () => {
+  it('cancels a running prediction and leaves a finished one unchanged', async () => {
     const running = await client().predictions.create({ model: LYRIA, input: INPUT });
     expect(await client().predictions.cancel(running.id)).toMatchObject({ status: 'canceled' });
     stub.moments = [{ status: 'succeeded', output: 'https://replicate.delivery/a.mp3' }];
@@ -76,7 +76,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect(stub.predictions).toHaveLength(0);
   });
 
-  it('throttles, and the throttled request succeeds later', async () => {
+  it('throttles, and accepts the throttled request later', async () => {
     stub.throttled = 2;
     expect(await client().predictions.create({ model: LYRIA, input: INPUT })).toMatchObject({
       status: 'starting',
@@ -86,7 +86,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect(await failure(client().predictions.create({ model: LYRIA, input: INPUT }))).toContain('429');
   });
 
-  it('keeps files', async () => {
+  it('stores files', async () => {
     const file = await client().files.create(new Blob(['abc'], { type: 'text/plain' }));
     expect(file).toMatchObject({ size: 3, content_type: 'text/plain', urls: { get: expect.any(String) } });
     expect(await client().files.get(file.id)).toMatchObject({ id: file.id });
@@ -94,7 +94,7 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect(await failure(client().files.get(file.id))).toContain('404');
   });
 
-  it('signs its calls so that the SDK believes them, and no others', async () => {
+  it('signs its callbacks so that the SDK accepts them, and no others', async () => {
     const { key } = await client().webhooks.default.secret.get();
     const { headers, body } = signedCall({ id: 'p1', status: 'succeeded' });
     const valid = (call: { headers: Record<string, string>; body: string }, secret = key) =>
@@ -123,18 +123,18 @@ async function outcomeOf({ plan, order = song }: Row, checked: boolean): Promise
 }
 
 describe('an order', () => {
-  it.each(SUBMISSIONS)('that $when has the outcome that the table says', async (row) => {
+  it.each(SUBMISSIONS)('that $when has the outcome of the table', async (row) => {
     expect(await outcomeOf(row, false)).toMatchObject(row.outcome);
   });
 
-  it('is not accepted where nobody listens', async () => {
+  it('is not accepted when nothing listens', async () => {
     const baseUrl = stub.baseUrl;
     await stub.close();
     const outcome = await caller.provider({ baseUrl }).start(song(), await caller.context());
     expect(outcome).toMatchObject({ status: 'busy', reason: 'overloaded' });
   });
 
-  it('of a kind that is not served is refused without a call', async () => {
+  it('of an unsupported kind is refused without a call', async () => {
     const voice = { removeBackgroundNoise: false, sourceSeconds: 1, voice: 'Aria' };
     const source = { sourcePath: '/none', sourceContentType: 'audio/wav', sourceDemuxer: 'wav' };
     const order = {
@@ -150,7 +150,7 @@ describe('an order', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  it('is handed in once, whatever became of the reply', async () => {
+  it('is submitted once, whatever happens to the reply', async () => {
     stub.faults.push({ at: SUBMIT, fault: { kind: 'lost' } });
     await caller.start(song());
     expect(stub.predictions).toHaveLength(1);
@@ -158,7 +158,7 @@ describe('an order', () => {
     expect(caller.provider().repeatable).toBe(false);
   });
 
-  it('ends at the service when the job does, and calls back when it is over', async () => {
+  it("ends at the service at the job's deadline, and calls back at its end", async () => {
     await caller.start(song(), { callbackUrl: 'https://farebox.example/callbacks/1' });
     await caller.start(song({ upstreamModel: `acme/anything:${OWN_VERSION}` }), {
       callbackUrl: 'http://farebox/1',
@@ -177,7 +177,7 @@ describe('an order', () => {
     expect(stub.predictions[2]?.cancelAfterSeconds).toBe(5);
   });
 
-  it('can be cancelled, and a cancellation that is not heard harms nobody', async () => {
+  it('can be cancelled, and a lost cancellation does no harm', async () => {
     const started = await caller.start(song());
     if (started.status !== 'running') throw new Error(JSON.stringify(started));
     const provider = caller.provider();
@@ -206,11 +206,11 @@ describe('an order', () => {
 });
 
 describe('a prediction', () => {
-  it.each(QUESTIONS)('that $when has the outcome that the table says', async (row) => {
+  it.each(QUESTIONS)('that $when has the outcome of the table', async (row) => {
     expect(await outcomeOf(row, true)).toMatchObject(row.outcome);
   });
 
-  it('is delivered byte by byte, and its host never sees the token', async () => {
+  it('is delivered byte by byte, and its host never receives the token', async () => {
     const outcome = await outcomeOf({ when: '', plan: succeeded((at) => at, { body: mp3 }), outcome: {} }, true);
     if (outcome?.status !== 'done') throw new Error(JSON.stringify(outcome));
     expect(await readFile(outcome.output.path)).toEqual(mp3);

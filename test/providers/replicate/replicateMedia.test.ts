@@ -32,7 +32,7 @@ const PNG = greyPng({ width: 8, height: 8 });
 const SCHNELL = 'black-forest-labs/flux-schnell';
 const lastInput = () => stub.predictions.at(-1)?.input;
 
-/** The next orders end with files of these bytes; `shape` gives their addresses the form of the model's output. */
+/** The next orders produce files of these bytes. `shape` wraps their URLs in the model's output format. */
 function makes(bytes: Buffer, shape: (urls: string[]) => unknown, count = 1): void {
   const urls = Array.from({ length: count }, (_, index) => {
     stub.outputs.set(`/out/${index}`, { contentType: 'application/octet-stream', body: bytes });
@@ -43,10 +43,10 @@ function makes(bytes: Buffer, shape: (urls: string[]) => unknown, count = 1): vo
 const list = (urls: string[]) => urls;
 const single = ([url]: string[]) => url;
 
-describe("the stub, exercised by the service's own SDK", () => {
+describe("the stub, called by the service's own SDK", () => {
   const client = () => new Replicate({ auth: stub.apiKey, baseUrl: `${stub.baseUrl}/v1`, useFileOutput: false });
 
-  it('makes pictures and takes files', async () => {
+  it('makes images and accepts files', async () => {
     makes(PNG, list, 2);
     const input = { prompt: 'a wall', num_outputs: 2, output_format: 'png' };
     const output = (await client().run(SCHNELL, { input })) as string[];
@@ -57,17 +57,17 @@ describe("the stub, exercised by the service's own SDK", () => {
     expect(lastInput()?.input_image).toContain('/v1/files/');
   });
 
-  it('refuses what a schema does not have', async () => {
+  it('refuses fields that the schema lacks', async () => {
     const work = client().run(SCHNELL, { input: { prompt: 'a wall', image_size: 'square' } });
     await expect(work).rejects.toThrow('Additional property image_size');
   });
 });
 
-describe('pictures', () => {
+describe('images', () => {
   const make = async (change: Parameters<typeof picture>[0]) =>
     replicateMedia(stub).makeImages(picture(change), await caller.context());
 
-  it('are put into the work folder, as many as were ordered', async () => {
+  it('are saved to the work folder, as many as ordered', async () => {
     makes(PNG, list, 3);
     const context = await caller.context();
     const order = picture({ upstreamModel: SCHNELL, count: 3, aspectRatio: '16:9', seed: 4, steps: 4 });
@@ -88,14 +88,14 @@ describe('pictures', () => {
     expect(stub.deliveryCredentials).toEqual([undefined, undefined, undefined]);
   });
 
-  it('that come with the answer itself need not be fetched', async () => {
+  it('contained in the answer need not be fetched', async () => {
     const output = `data:image/png;base64,${PNG.toString('base64')}`;
     stub.moments = [{ status: 'succeeded', output: [output] }];
     const [made] = await make({ upstreamModel: SCHNELL });
     expect(await readFile(made?.path ?? '')).toEqual(PNG);
   });
 
-  it('of a model that makes one at a time are ordered one by one, each with a seed of its own', async () => {
+  it('of a model that makes one at a time are ordered one by one, each with its own seed', async () => {
     makes(PNG, single);
     const upstreamModel = 'black-forest-labs/flux-1.1-pro';
     expect(await make({ upstreamModel, count: 2, seed: 7 })).toHaveLength(2);
@@ -112,7 +112,7 @@ describe('pictures', () => {
     ],
     ['google/nano-banana-pro', { aspectRatio: '3:4', resolution: '2K' }, { aspect_ratio: '3:4', resolution: '2K' }],
     ['google/nano-banana-pro', { style: 'Anime', format: 'webp' }, { output_format: 'png' }],
-  ] as const)('of %s: %o is asked for as %o', async (upstreamModel, change, input) => {
+  ] as const)('of %s: converts %o to %o', async (upstreamModel, change, input) => {
     makes(PNG, upstreamModel === SCHNELL ? list : single);
     await make({ upstreamModel, ...change });
     expect(lastInput()).toMatchObject(input);
@@ -120,7 +120,7 @@ describe('pictures', () => {
 });
 
 describe('an edit', () => {
-  it('sends its pictures in their order, small ones in the order itself', async () => {
+  it('sends its images in their order, small ones inside the order itself', async () => {
     makes(PNG, single);
     const images = [await caller.image(), await caller.image(8, 8)];
     const order = edit({ upstreamModel: 'google/nano-banana-pro', images, resolution: '4K' });
@@ -133,7 +133,7 @@ describe('an edit', () => {
     expect(lastInput()).toMatchObject({ aspect_ratio: 'match_input_image', resolution: '4K' });
   });
 
-  it('with more pictures than the model takes is refused before any charge', async () => {
+  it('with more images than the model accepts is refused before any charge', async () => {
     const images = [await caller.image(), await caller.image()];
     const order = edit({ upstreamModel: 'black-forest-labs/flux-kontext-pro', images });
     expect(() => replicateMedia(stub).checkEdit(order)).toThrow('exactly one image');
@@ -141,7 +141,7 @@ describe('an edit', () => {
   });
 });
 
-describe('a picture', () => {
+describe('an image', () => {
   it('is cut out and enlarged', async () => {
     makes(PNG, single);
     const image = await caller.image();
@@ -178,7 +178,7 @@ describe('a recording', () => {
     ['vaibhavs10/incredibly-fast-whisper', { text: ' And so', chunks }, { words }],
     ['acme/anything', 'And so', {}],
     ['acme/anything', ['And', ' so'], {}],
-  ])('is written down by %s, which answers %o', async (upstreamModel, output, parts) => {
+  ])('is transcribed by %s, which answers %o', async (upstreamModel, output, parts) => {
     stub.moments = [{ status: 'starting' }, { status: 'succeeded', output }];
     const version = upstreamModel === 'acme/anything' ? `:${OWN_VERSION}` : '';
     const order = transcription({

@@ -28,7 +28,7 @@ const PNG = greyPng({ width: 8, height: 8 });
 
 interface Operation {
   operate: (media: ReplicateMedia, context: MediaCallContext) => Promise<unknown>;
-  /** What the output's file is; absent: its output is no file. */
+  /** Content of the output file; undefined if the output is not a file. */
   file?: Buffer;
 }
 
@@ -68,12 +68,12 @@ const OPERATIONS: Record<string, Operation> = {
 
 interface Row {
   when: string;
-  /** After the stub was set up to succeed. */
+  /** Applied to a stub that is set up to succeed. */
   plan: (stub: ReplicateStub) => void;
-  /** Undefined: it succeeds. */
+  /** Undefined: the call succeeds. */
   reason?: string;
   more?: object;
-  /** Orders that the service took in; default 1. */
+  /** Orders that the service accepted; default 1. */
   orders?: number;
   signal?: (stub: ReplicateStub) => AbortSignal;
   cancelled?: true;
@@ -95,7 +95,7 @@ const answers = (at: string, status: number, body: unknown, headers: Record<stri
 const ended = (moment: ReplicateStub['moments'][number]) => (stub: ReplicateStub) => {
   stub.moments = [{ status: 'starting' }, moment];
 };
-/** Not done when the creation is answered, however long that was held back. */
+/** Still running when the creation is answered, however long the answer was delayed. */
 const running = (then: (stub: ReplicateStub) => void) => (stub: ReplicateStub) => {
   stub.moments = [{ status: 'starting' }];
   then(stub);
@@ -262,7 +262,7 @@ async function run(row: Row, { operate, file }: Operation): Promise<void> {
   }
 }
 
-/** Every row for the first operations; for the others, which go the same way, a sample. */
+/** Runs every row for the first operations, and a sample for the others, which share the code. */
 const isWhole = process.env.FAREBOX_TEST_LONG === '1';
 const WHOLE = ['makeImages', 'transcribe'];
 
@@ -274,7 +274,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (name, operation) => {
   });
 });
 
-it('an order that is given up while it is being taken in is cancelled when its id is known', async () => {
+it('cancels an order that was aborted during its submission as soon as its id is known', async () => {
   const stub = await startReplicateStub();
   try {
     stub.moments = [{ status: 'starting' }];

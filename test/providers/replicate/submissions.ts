@@ -1,4 +1,4 @@
-/** What a new order comes to. */
+/** Outcomes of submitting an order. */
 import { film, song } from './callReplicate.ts';
 import { answers, mp3, type Row, refused, SUBMIT, succeeded, words } from './plans.ts';
 

@@ -36,7 +36,7 @@ function withHeaders(signed: SignedCall, headers: Record<string, string>): Signe
 }
 
 describe('a callback', () => {
-  it('is believed with the signature of the account, once', async () => {
+  it("is accepted once with the account's signature", async () => {
     const genuine = call();
     expect(await isGenuine(genuine)).toBe(true);
     expect(await isGenuine(genuine)).toBe(false);
@@ -57,18 +57,18 @@ describe('a callback', () => {
     ['carries no time', () => withHeaders(call(), { 'webhook-timestamp': 'soon' })],
     ['carries no id', () => withHeaders(call(), { 'webhook-id': '' })],
     ['carries no headers', () => ({ ...call(), headers: {} })],
-  ])('that %s is not believed', async (_, forged) => {
+  ])('that %s is rejected', async (_, forged) => {
     at(NOW);
     expect(await isGenuine(forged())).toBe(false);
   });
 
-  it('is believed by any one of several signatures', async () => {
+  it('is accepted with any of several signatures', async () => {
     const genuine = call();
     const signature = `v1,AAAA v2,BBBB ${genuine.headers['webhook-signature']}`;
     expect(await isGenuine(withHeaders(genuine, { 'webhook-signature': signature }))).toBe(true);
   });
 
-  it('is believed with a replaced secret after at most a minute, and forged ones cost one question a minute', async () => {
+  it('is accepted with a replaced secret after at most a minute, and forged ones cost one read a minute', async () => {
     at(NOW);
     expect(await isGenuine(call())).toBe(true);
     stub.webhookSecret = OTHER_SECRET;
@@ -81,7 +81,7 @@ describe('a callback', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is not believed while the service does not tell its secret, and many at once ask once', async () => {
+  it('is rejected while the secret cannot be read, and concurrent callbacks share one read', async () => {
     at(NOW);
     stub.faults.push({ at: 'GET /v1/webhooks', fault: { kind: 'reply', status: 500, body: {} } });
     expect(await Promise.all([isGenuine(call()), isGenuine(call())])).toEqual([false, false]);
@@ -91,7 +91,7 @@ describe('a callback', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is checked with a secret that is read anew every hour', async () => {
+  it('is verified with a secret that is read again every hour', async () => {
     at(NOW);
     expect(await isGenuine(call())).toBe(true);
     at(NOW + 61 * 60_000);

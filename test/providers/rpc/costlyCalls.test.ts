@@ -1,4 +1,4 @@
-/** Calls that cost as much as their client likes: that nodes are late with them keeps nobody else from the nodes. */
+/** A client can make its calls as expensive as it likes. Late answers to them block nobody else from the nodes. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcTools, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { until } from '../../harness/until.ts';
@@ -33,7 +33,7 @@ describe.each([
   ['never come back', () => undefined],
   ['a gateway gives up on', { status: 504 }],
 ] as [string, Reply][])('calls of one client that %s', (_name, reply) => {
-  it('do not keep others from the nodes', async () => {
+  it('leave the nodes usable for others', async () => {
     open({ deadlineMs: 2_000 });
     for (const node of nodes) node.reply = endless(reply);
     let running = true;
@@ -43,7 +43,7 @@ describe.each([
     };
     const attack = Array.from({ length: 20 }, greedy);
     const outcomes = [];
-    // Each of them comes back for more, twice.
+    // Each attacker sends at least two further calls.
     while (failed < 40 || outcomes.length <= 20) {
       outcomes.push(await call('eth_getBalance'));
       await vi.advanceTimersByTimeAsync(100);
@@ -59,8 +59,8 @@ describe.each([
   });
 });
 
-describe('a node that is late with costly calls', () => {
-  /** The first one is asked first, and looked at once. */
+describe('a node with late answers to expensive calls', () => {
+  /** Prefers the first node and checks it once. */
   const FIRST = { deadlineMs: 600, pollMs: 60_000, random: () => 0 };
   const askedOfFirst = async (turns: number) => {
     const before = nodes[0].requests;
@@ -78,18 +78,18 @@ describe('a node that is late with costly calls', () => {
     return nodes[0].requests - before;
   };
 
-  it('is asked on while it answers what costs little', async () => {
+  it('stays in use while it answers cheap calls', async () => {
     open(FIRST);
     nodes[0].reply = endless(() => undefined);
     expect(await askedOfFirst(8)).toBe(8);
   });
 
-  it('rests when it does not answer what costs little either', async () => {
+  it('is paused when it does not answer cheap calls either', async () => {
     open(FIRST);
     nodes[0].looksFail = true;
     nodes[0].reply = ([asked]) =>
       asked?.method === 'eth_call' ? () => undefined : (response) => void response.destroy();
-    // One look, and the calls that follow it.
+    // One check, and the calls that follow it.
     expect(await askedOfFirst(8)).toBeLessThan(8);
   });
 });

@@ -1,4 +1,4 @@
-/** Heavy reads take as long as they take; a node that says nothing at all does not hold them up while another is there. */
+/** Heavy reads have no short timeout. A node that sends nothing does not delay them while another is available. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { StreamedAnswer } from '../../../providers/rpc/streamedAnswer.ts';
@@ -16,7 +16,7 @@ beforeEach(async () => {
   nodes = [await startChainNode(), await startChainNode()];
   ({ upstreams, events } = openUpstreams(
     nodes.map(({ url }) => url),
-    // The first one is asked first.
+    // Prefers the first node.
     { deadlineMs: DEADLINE_MS, random: () => 0 },
   ));
 });
@@ -46,7 +46,7 @@ describe('a heavy read', () => {
     expect(nodes.map(answered)).toEqual([1, 1]);
   });
 
-  it('of a batch is answered by another node, too', async () => {
+  it('in a batch is answered by another node too', async () => {
     nodes[0].reply = (calls) => (calls[0]?.method === 'eth_getLogs' ? SILENCE : undefined);
     const items = together([read(), read('eth_getLogs'), read('eth_getLogs')]);
     const answer = upstreams.batch(NETWORK, items, patient());
@@ -55,7 +55,7 @@ describe('a heavy read', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['result', 'result', 'result']);
   });
 
-  it('is answered by the first node when that is the quicker one all the same', async () => {
+  it('is answered by the first node if that is faster after all', async () => {
     let finish: () => unknown = () => undefined;
     nodes[0].reply = (calls) => (response) => {
       finish = () => response.end(itemText(calls[0]?.id, '"result":"first"'));
@@ -68,7 +68,7 @@ describe('a heavy read', () => {
     expect(told(await answer)).toMatchObject({ kind: 'result', value: '"first"' });
   });
 
-  it('stays at one node whose answer has begun, however slowly it comes', async () => {
+  it('stays at a node whose answer has begun, however slowly it arrives', async () => {
     const begins = vi.spyOn(StreamedAnswer.prototype, 'begins');
     let finish: () => unknown = () => undefined;
     nodes[0].reply = (calls) => (response) => {
@@ -84,7 +84,7 @@ describe('a heavy read', () => {
     expect([hedges(), answered(nodes[1])]).toEqual([0, 0]);
   });
 
-  it('is handed on whole when it is large and comes from the second node', async () => {
+  it('is passed on whole when it is large and comes from the second node', async () => {
     nodes[0].reply = () => SILENCE;
     const text = 'x'.repeat(3_000_000);
     nodes[1].answer = () => `"result":"${text}"`;
@@ -97,7 +97,7 @@ describe('a heavy read', () => {
     expect(bytes).toBe(text.length + 2);
   });
 
-  it('is asked at two nodes only seldom when all of them are silent', async () => {
+  it('goes to two nodes only rarely when all nodes are silent', async () => {
     await upstreams.close();
     ({ upstreams, events } = openUpstreams(
       nodes.map(({ url }) => url),

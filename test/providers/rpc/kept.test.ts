@@ -3,7 +3,7 @@ import type { RpcCache, RpcEvent, RpcUpstreams } from '../../../providers/rpc/rp
 import { type ChainNode, startChainNode } from '../../stubs/chainNode.ts';
 import { NETWORK, openUpstreams, patient, read, together, told } from './openUpstreams.ts';
 
-/** Where Redis would be. */
+/** Replaces Redis. */
 class Memory implements RpcCache {
   readonly values = new Map<string, string>();
   failing = false;
@@ -47,8 +47,8 @@ afterEach(async () => {
 
 const block = (tag: string) => read('eth_getBlockByNumber', `["${tag}",true]`);
 
-describe('answers that can never change', () => {
-  it('are asked for once, and come back as they were, digit for digit', async () => {
+describe('kept final answers', () => {
+  it('are fetched once, and returned unchanged to the last digit', async () => {
     const first = told(await upstreams.single(NETWORK, block('0x10'), patient()));
     const second = told(await upstreams.single(NETWORK, block('0x10'), patient()));
     expect(node.requests).toBe(1);
@@ -57,7 +57,7 @@ describe('answers that can never change', () => {
     expect(second).toMatchObject({ value: expect.stringContaining('12345678901234567890') });
   });
 
-  it('are found for the items of a batch that have one, and the others asked for', async () => {
+  it('answer some items of a batch, and only the others are fetched', async () => {
     await upstreams.batch(NETWORK, together([block('0x1'), block('0x2')]), patient());
     const items = [block('0x3'), block('0x1'), block('0x385'), block('0x2')];
     const outcomes = await upstreams.batch(NETWORK, together(items), patient());
@@ -65,7 +65,7 @@ describe('answers that can never change', () => {
     expect(node.calls.slice(-2).map(({ params }) => params[0])).toEqual(['0x3', '0x385']);
   });
 
-  it('are asked for again when the chain began anew', async () => {
+  it('are fetched again after the chain was restarted', async () => {
     await upstreams.single(NETWORK, block('0x10'), patient());
     node.genesis = '0xanother';
     node.height = 950;
@@ -74,7 +74,7 @@ describe('answers that can never change', () => {
     expect(await upstreams.single(NETWORK, block('0x10'), patient())).toMatchObject({ cached: false });
   });
 
-  it('are none of what is newer than the last final block, null, or too large', async () => {
+  it('exclude what is newer than the last final block, null, or too large', async () => {
     await upstreams.single(NETWORK, block('0x385'), patient());
     node.answer = () => '"result":null';
     await upstreams.single(NETWORK, block('0x11'), patient());
@@ -85,24 +85,24 @@ describe('answers that can never change', () => {
     expect(memory.values.size).toBe(0);
   });
 
-  it('are none of what is newer than the node last said, when it fails to say it again', async () => {
+  it('exclude what is newer than the last reported final block while the node fails to report another', async () => {
     node.height = 5_000;
     node.finalized = undefined;
     await looked(2);
-    // Deep below the newest block, and above block 900.
+    // Far below the newest block, but above block 900.
     await upstreams.single(NETWORK, block('0x385'), patient());
     await upstreams.single(NETWORK, block('0x384'), patient());
     expect(memory.values.size).toBe(1);
   });
 
-  it('are none of what only a node that boasts of its height takes for final', async () => {
+  it('exclude what only a node with an exaggerated height calls final', async () => {
     const liar = await startChainNode();
     Object.assign(liar, { height: 0xffffffff, finalized: 0xfffffffe, answer: node.answer });
     const { upstreams: both, events: told } = openUpstreams([liar.url, node.url], { cache: memory });
     try {
       await both.single(NETWORK, read(), patient());
       await looked(2, told, 2);
-      // Above block 900, which is the newest that the other one takes for final.
+      // Above block 900, the newest that the other node calls final.
       await both.single(NETWORK, block('0x385'), patient());
       expect(memory.values.size).toBe(0);
       await both.single(NETWORK, block('0x10'), patient());
@@ -113,14 +113,14 @@ describe('answers that can never change', () => {
     }
   });
 
-  it('are none above the height that a node tells, whatever it calls final', async () => {
+  it("exclude blocks above the node's height, whatever it calls final", async () => {
     node.finalized = 5_000;
     await looked(2);
     await upstreams.single(NETWORK, block('0x7d0'), patient());
     expect(memory.values.size).toBe(0);
   });
 
-  it('come from the node when the memory fails', async () => {
+  it('are read from the node when the cache fails', async () => {
     memory.failing = true;
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await upstreams.single(NETWORK, block('0x10'), patient())).toMatchObject({ cached: false });

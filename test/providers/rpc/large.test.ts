@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const PIECE = Buffer.from(`${'"0123456789abcdef",'.repeat(3_000)}\n`);
 
-/** A list of so many pieces, in an answer whose id stands last. */
+/** A list of this many pieces, in an answer whose id comes last. */
 function list(pieces: number, change: { id?: number; tail?: string } = {}): (calls: NodeCall[]) => Respond {
   return (calls) => async (response) => {
     response.setMaxListeners(0);
@@ -53,7 +53,7 @@ async function drain({ value }: RpcStream): Promise<{ bytes: number; start: stri
 }
 
 describe('a large result', () => {
-  it('is passed on as it comes, and exactly the result', async () => {
+  it('is streamed as it arrives, and equals the result exactly', async () => {
     node.reply = list(100);
     const { bytes, start, end } = await drain(await ask());
     expect(start).toBe('["0');
@@ -61,7 +61,7 @@ describe('a large result', () => {
     expect(bytes).toBe(100 * PIECE.length + '[12345678901234567890]'.length);
   });
 
-  it('is cut off when its end says that it was none', async () => {
+  it('is cut off when its end shows that it was not a result', async () => {
     for (const change of [
       { id: 7 },
       { tail: ',"error":{"code":1,"message":"x"}' },
@@ -73,7 +73,7 @@ describe('a large result', () => {
     }
   });
 
-  it('without an end takes no memory, and ends at the cap', async () => {
+  it('without an end uses no memory, and ends at the cap', async () => {
     node.reply = list(Number.POSITIVE_INFINITY);
     const before = process.memoryUsage().rss / 2 ** 20;
     let most = before;
@@ -91,7 +91,7 @@ describe('a large result', () => {
     expect(most - before).toBeLessThan(150);
   });
 
-  it('under the id of another call is not passed on', async () => {
+  it('with the id of another call is not passed on', async () => {
     node.reply = () => (response) => {
       response.end(`{"jsonrpc":"2.0","id":999999999999,"result":[${PIECE.toString().repeat(40)}1]}`);
     };
@@ -99,7 +99,7 @@ describe('a large result', () => {
     expect(answer).toEqual({ kind: 'mismatched' });
   });
 
-  it('that nobody begins to read lets go of its node', async () => {
+  it('releases its node when nobody starts to read', async () => {
     let closed = false;
     node.reply = (calls) => async (response, request) => {
       response.once('close', () => {
@@ -112,7 +112,7 @@ describe('a large result', () => {
     await expect.poll(() => closed).toBe(true);
   });
 
-  it('is not read faster than its reader goes, and not at all when he leaves', async () => {
+  it('is read no faster than its reader consumes it, and no further after the reader stops', async () => {
     let sent = 0;
     let closed = false;
     node.reply = () => async (response) => {

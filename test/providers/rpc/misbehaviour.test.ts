@@ -117,7 +117,7 @@ const SINGLES: Shape[] = [
 ];
 
 describe('a single call', () => {
-  it.each(SINGLES)('is told what came of it when the node answers %s', async (name, reply, expected) => {
+  it.each(SINGLES)('has the right outcome when the node answers %s', async (name, reply, expected) => {
     if (name === 'silence') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     node.reply = (calls) => reply(calls);
     const outcome = upstreams.single(NETWORK, read(), patient());
@@ -168,8 +168,8 @@ const BATCHES: [name: string, reply: (calls: NodeCall[]) => Reply, expected: (ob
 ];
 
 describe('a batch', () => {
-  it.each(BATCHES)('is told what came of each item when the node answers %s', async (_name, reply, expected) => {
-    // What is asked again finds nobody.
+  it.each(BATCHES)('has the right outcome for each item when the node answers %s', async (_name, reply, expected) => {
+    // A second request for the missing items fails.
     node.reply = (calls) => (node.requests === 1 ? reply(calls) : { status: 502 });
     const outcomes = await upstreams.batch(NETWORK, together([read(), read(), read()]), patient());
     for (const [at, wanted] of expected.entries()) {
@@ -187,7 +187,7 @@ describe('a transaction', () => {
     ['429', () => ({ status: 429 }), false],
     ['a limit', (calls: NodeCall[]) => item(id(calls), '"error":{"code":-32005,"message":"limit"}'), false],
   ] as [string, (calls: NodeCall[]) => Reply, boolean][])(
-    'is sent once, and said to be under way or not, after %s',
+    'is sent once, and reported as sent or not, after %s',
     async (name, reply, sent) => {
       if (name === 'silence') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
       node.reply = (calls) => reply(calls);
@@ -198,7 +198,7 @@ describe('a transaction', () => {
     },
   );
 
-  it('was not sent to a node that is not there', async () => {
+  it('is reported as not sent when the node is unreachable', async () => {
     await node.close();
     expect(await upstreams.single(NETWORK, write(), patient())).toMatchObject({
       kind: 'failed',

@@ -20,7 +20,7 @@ function scan(text: string, cut: number): NodeAnswers | undefined {
   }
 }
 
-/** Text of a member; undefined where the answer has none. */
+/** Text of a member; undefined if the answer lacks it. */
 function shown(text: string, answers: NodeAnswers | undefined, [answer, name]: [number, keyof typeof MEMBERS]) {
   const member = MEMBERS[name];
   if (!answers?.has(answer, member)) return undefined;
@@ -41,14 +41,14 @@ const spaced = fc
   .chain((text) => fc.constantFrom(text, ` ${text}\n`, JSON.stringify(JSON.parse(text), undefined, 2)));
 
 describe('the answers of a node', () => {
-  it('takes what JSON.parse takes, in pieces of any length', () => {
+  it('accept what JSON.parse accepts, in chunks of any length', () => {
     fc.assert(
       fc.property(spaced, fc.integer({ min: 1, max: 40 }), (text, cut) => scan(text, cut) !== undefined),
       { numRuns: RUNS },
     );
   });
 
-  it('refuses what JSON.parse refuses', () => {
+  it('refuse what JSON.parse refuses', () => {
     const alphabet = fc.constantFrom(...'{}[],:"\\u0019-+.eEtrufalsn \n\u0001é'.split(''));
     const soup = fc.array(alphabet, { maxLength: 12 }).map((letters) => letters.join(''));
     const damaged = fc.tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1)).map(([text, at, letter, gone]) => {
@@ -57,7 +57,7 @@ describe('the answers of a node', () => {
     });
     fc.assert(
       fc.property(fc.oneof(soup, damaged), fc.integer({ min: 1, max: 9 }), (text, cut) => {
-        // A lone half of a pair is no UTF-8, and becomes another text on the way.
+        // A lone surrogate is not UTF-8 and would change in the encoding.
         fc.pre(Buffer.from(text).toString() === text);
         expect(scan(text, cut) !== undefined, JSON.stringify(text)).toBe(parses(text));
       }),
@@ -65,7 +65,7 @@ describe('the answers of a node', () => {
     );
   });
 
-  it('finds the members of each item, and leaves their text as it was', () => {
+  it("keep the text of each item's members unchanged", () => {
     const member = fc.tuple(
       fc.constantFrom('id', 'result', 'error', 'jsonrpc', 'idx', '\\u0069d', ''),
       fc.json({ maxDepth: 2 }),
@@ -96,7 +96,7 @@ describe('the answers of a node', () => {
     );
   });
 
-  it('finds them in any letters', () => {
+  it('keep members with any characters', () => {
     const text = fc.string({ unit: 'grapheme' });
     const value = fc.oneof(text, fc.integer(), fc.constant(null), fc.array(fc.dictionary(text, text)));
     const written = fc.record({ jsonrpc: fc.constant('2.0'), id: fc.nat(), result: value });
@@ -111,30 +111,30 @@ describe('the answers of a node', () => {
     );
   });
 
-  it('says when a member is there twice, however it is written', () => {
+  it('report a duplicate member, however it is escaped', () => {
     for (const text of ['{"id":1,"id":2}', '{"result":1,"r\\u0065sult":2}', '[{"error":1,"error":{}}]']) {
       expect(scan(text, 3)?.isTwice(0)).toBe(true);
     }
     expect(scan('{"result":{"id":1,"result":2},"id":1}', 5)?.isTwice(0)).toBe(false);
   });
 
-  it('keeps a number of twenty digits', () => {
+  it('keep a number of twenty digits', () => {
     const text = '{"result":12345678901234567890,"id":1}';
     expect(shown(text, scan(text, 7), [0, 'result'])).toBe('12345678901234567890');
   });
 
   it.each(['', '[', '{}{}', '{"id":1', '[{"id":1},]', '{"id":01}', '{"result":"a', '{"error":tru}'])(
-    'refuses %s',
+    'refuse %s',
     (text) => {
       expect(scan(text, 100)).toBeUndefined();
     },
   );
 
-  it('refuses a depth that would cost its memory', () => {
+  it('refuse a nesting depth that would cost too much memory', () => {
     expect(scan('['.repeat(20_000) + ']'.repeat(20_000), 1_000)).toBeUndefined();
   });
 
-  it('refuses more answers than were ever asked for', () => {
+  it('refuse more answers than there were calls', () => {
     expect(scan(`[${'1,'.repeat(999)}1]`, 1_000)?.count).toBe(1_000);
     expect(scan(`[${'1,'.repeat(1_000)}1]`, 1_000)).toBeUndefined();
   });

@@ -10,7 +10,7 @@ import {
 
 export const NETWORK = 'base-sepolia';
 
-/** The upstreams in front of some nodes, and what they tell of themselves. */
+/** Opens upstreams for the given nodes, and collects what they report. */
 export function openUpstreams(urls: readonly string[], tools: RpcTools = {}, network = NETWORK) {
   const events: RpcEvent[] = [];
   const settings = { endpoints: urls, allowPrivateNetwork: true };
@@ -33,7 +33,7 @@ function call(method: CallMethod, params: string | undefined): RpcCalls {
   return new RpcCalls(placeCalls([{ id: '1', params }]), [method]);
 }
 
-/** Several of them as one batch. */
+/** Joins several calls into one batch. */
 export function together(calls: readonly RpcCalls[]): RpcCalls {
   const placed = placeCalls(calls.map((each) => ({ id: each.id(0), params: each.params(0) })));
   return new RpcCalls(
@@ -42,12 +42,12 @@ export function together(calls: readonly RpcCalls[]): RpcCalls {
   );
 }
 
-/** Of a client that waits for ever. */
+/** Signal of a client that waits without limit. */
 export function patient(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** With its JSON as a text. */
+/** Outcome with its JSON as text. */
 export function told(outcome: RpcOutcome | RpcStream | undefined): object | undefined {
   if (outcome?.kind !== 'result') return outcome;
   return { kind: 'result', value: textOf(outcome), cached: outcome.cached };

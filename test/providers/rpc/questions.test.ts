@@ -1,4 +1,4 @@
-/** What an answer says of each call, read as a whole or as it comes: the same. */
+/** Outcomes of node answers: equal whether the answer is read whole or in chunks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonBytes } from '../../../domain/json/jsonBytes.ts';
@@ -11,7 +11,7 @@ const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
 const FIRST_ID = 998;
 const SECRETS = ['hidden-key'];
 
-/** `pieceBytes`: the answer was read as it came. */
+/** `pieceBytes`: reads the answer in chunks of this size. */
 function outcomes(count: number, text: string, pieceBytes?: number): unknown {
   const calls = together(Array.from({ length: count }, () => read()));
   const bytes = Buffer.from(text);
@@ -51,7 +51,7 @@ const answer = fc.oneof(
 );
 
 describe('an answer', () => {
-  it('says the same with white space around it, and when it is read as it comes', () => {
+  it('has the same outcomes with surrounding white space and when it is read in chunks', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 3 }),
@@ -68,8 +68,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a question', () => {
-  it('is what JSON.stringify makes of the same calls', () => {
+describe('a node request', () => {
+  it('equals JSON.stringify of the same calls', () => {
     const params = fc.option(fc.array(fc.json().map((text) => JSON.parse(text))), { nil: undefined });
     const method = fc.constantFrom('eth_call', 'eth_getBalance');
     fc.assert(

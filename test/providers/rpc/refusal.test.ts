@@ -1,4 +1,4 @@
-/** HTTP 4xx of a node: what it says of the call in JSON-RPC is the client's to know, and true everywhere. */
+/** HTTP 4xx of a node: its JSON-RPC error about the call goes to the client, because every node would return it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
 import { type ChainNode, itemText, type NodeCall, startChainNode } from '../../stubs/chainNode.ts';
@@ -24,26 +24,26 @@ function answer(status: number, body: (calls: NodeCall[]) => string): void {
 const asked = () => nodes[0].requests + nodes[1].requests;
 const revertOf = (call: NodeCall | undefined) => itemText(call?.id, `"error":${REVERT}`);
 
-describe('an error that a node tells with HTTP 4xx', () => {
+describe('a JSON-RPC error with HTTP 4xx', () => {
   it.each([
     ['eth_call', 400],
     ['eth_call', 404],
     ['eth_call', 422],
     ['eth_getLogs', 400],
-  ])('of %s and %i is handed on, and no other node asked', async (method, status) => {
+  ])('of %s and %i is passed on without a second node', async (method, status) => {
     answer(status, ([call]) => revertOf(call));
     expect(await upstreams.single(NETWORK, read(method), patient())).toEqual(ERROR);
     expect(asked()).toBe(1);
   });
 
-  it('of each call of a batch is handed on', async () => {
+  it('for each call of a batch is passed on', async () => {
     answer(400, (calls) => `[${calls.map(revertOf).join(',')}]`);
     const outcomes = await upstreams.batch(NETWORK, together([read(), read()]), patient());
     expect(outcomes).toEqual([ERROR, ERROR]);
     expect(asked()).toBe(1);
   });
 
-  it('is about room when it says so', async () => {
+  it('is a lack of capacity if it says so', async () => {
     answer(400, ([call]) => itemText(call?.id, '"error":{"code":-32005,"message":"limit exceeded"}'));
     const outcome = await upstreams.single(NETWORK, read(), patient());
     expect(outcome).toEqual({ kind: 'failed', reason: 'capacity', sent: false });
@@ -64,7 +64,7 @@ describe('HTTP 4xx', () => {
     ['with a page', 400, ([call]) => revertOf(call).padEnd(70_000)],
     ['with a list for one call', 400, ([call]) => `[${revertOf(call)}]`],
   ] as [string, number, (calls: NodeCall[]) => string][])(
-    '%s is a refusal, which another node may not share',
+    '%s is a refusal of this node only',
     async (_name, status, body) => {
       answer(status, body);
       for (const method of ['eth_call', 'eth_getLogs']) {

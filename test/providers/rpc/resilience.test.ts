@@ -1,4 +1,4 @@
-/** Two nodes, of which one goes wrong while calls come: nearly all are answered, and no transaction is handed in twice. */
+/** Two nodes, one of which fails under load: nearly all reads are answered, and no transaction is sent twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RpcEvent, RpcUpstreams } from '../../../providers/rpc/rpcUpstreams.ts';
@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all(nodes.map((node) => node.close()));
 });
 
-/** Share of reads that were answered, with so many clients at once. */
+/** Share of reads that were answered, with this many concurrent clients. */
 async function load(calls: number, meanwhile: (done: number) => void = () => undefined): Promise<number> {
   let asked = 0;
   let answered = 0;
@@ -34,10 +34,10 @@ async function load(calls: number, meanwhile: (done: number) => void = () => und
   return answered / asked;
 }
 
-/** However late a busy machine looks at its nodes. */
+/** Long enough for a busy machine. */
 const IN_TIME = { timeout: 60_000 };
 
-/** How many of so many reads went to this node; all of them are answered. */
+/** Counts the reads of a series that went to this node; all of them must be answered. */
 async function askedOf(node: ChainNode, calls: number): Promise<number> {
   const before = node.requests;
   expect(await load(calls)).toBe(1);
@@ -74,14 +74,14 @@ describe('reads', () => {
     expect(share).toBeGreaterThanOrEqual(0.999);
   });
 
-  it('go on at the other when one accepts connections and never answers', async () => {
+  it('continue at the other node when one accepts connections and never answers', async () => {
     await load(200);
     nodes[0].reply = () => () => undefined;
     nodes[0].looksFail = true;
     expect(await load(400)).toBe(1);
   });
 
-  it('avoid a node that lags, and go back when it has caught up', async () => {
+  it('avoid a node that lags, and return when it has caught up', async () => {
     await upstreams.single(NETWORK, read(), patient());
     nodes[0].height -= 500;
     await expect.poll(() => askedOf(nodes[0], 200), IN_TIME).toBe(0);
@@ -92,7 +92,7 @@ describe('reads', () => {
   it.each([
     ['solana-mainnet', 'getBalance', '{"code":-32016,"message":"Minimum context slot has not been reached"}'],
     ['base-sepolia', 'eth_getLogs', '{"code":-32005,"message":"query returned more than 10000 results"}'],
-  ])('on %s are not kept from others by a %s that asks for too much', async (network, method, error) => {
+  ])('on %s are not blocked by a %s with an excessive result', async (network, method, error) => {
     for (const node of nodes) {
       node.answer = (call) => (call.params[0] === 'too much' ? `"error":${error}` : '"result":"ok"');
     }
@@ -128,8 +128,8 @@ describe('reads', () => {
   });
 });
 
-describe('a second node for slow reads', () => {
-  it('is asked for the few that are slower than usual', async () => {
+describe('a hedge for slow reads', () => {
+  it('starts only for the few that are slower than usual', async () => {
     await load(300);
     let seen = 0;
     let held = 0;
@@ -137,12 +137,12 @@ describe('a second node for slow reads', () => {
     const release = new Promise<void>((resolve) => {
       released = resolve;
     });
-    // One read in a hundred is answered only after the test, at both; what a node says of itself is as ever.
+    // One read in a hundred gets no answer during the test at either node. Health checks are answered as usual.
     for (const node of nodes) {
       node.reply = (calls) => {
         if (calls[0]?.method !== 'eth_call') return undefined;
         seen += 1;
-        // Its second question is answered, wherever it goes.
+        // The hedge is answered, at whichever node.
         if (seen % 100 !== 0 || held > 0) return undefined;
         held += 1;
         return async (response) => {
@@ -159,7 +159,7 @@ describe('a second node for slow reads', () => {
     released();
   });
 
-  it('is asked for one in twenty at most when all nodes are slow', async () => {
+  it('starts for at most one read in twenty when all nodes are slow', async () => {
     await load(200);
     const before = {
       hedges: events.filter(({ kind }) => kind === 'hedge').length,
@@ -202,7 +202,7 @@ describe('a read that takes far longer than usual', () => {
     expect(told(outcome)).toMatchObject({ kind: 'result', value: '"late"' });
   });
 
-  it('is answered when no second node may be asked early', async () => {
+  it('is answered when no hedge is allowed', async () => {
     await warm(() => upstreams.single(NETWORK, read(), patient()));
     const ask = () => upstreams.single(NETWORK, slow(), patient());
     const outcomes = await Promise.all(Array.from({ length: 30 }, ask));
@@ -215,13 +215,13 @@ describe('a read that takes far longer than usual', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['result', 'result']);
   });
 
-  it('is given up at the deadline, and not later, when a second node was asked early', async () => {
+  it('times out at the deadline when a second node was asked early', async () => {
     const urls = nodes.map(({ url }) => url);
     const hurried = openUpstreams(urls, { deadlineMs: 1_500 });
     for (const node of nodes) node.delayMs = 500;
     const ask = () => hurried.upstreams.single(NETWORK, read(), patient());
     await Promise.all(Array.from({ length: 100 }, ask));
-    // The late answer of the first node comes after 2,000 ms.
+    // The late answer of the first node would arrive after 2,000 ms.
     const outcome = await hurried.upstreams.single(NETWORK, slow(), patient());
     expect(outcome).toEqual({ kind: 'failed', reason: 'timeout', sent: true });
     await hurried.upstreams.close();
@@ -237,7 +237,7 @@ describe('a transaction', () => {
   const sent = () => nodes.flatMap(({ calls }) => calls.filter(({ method }) => method === 'eth_sendRawTransaction'));
 
   it.each(WRONGS.filter(([name]) => !name.startsWith('limits')))(
-    'is handed in at most once when nodes go wrong: one %s',
+    'is sent at most once when nodes fail: one %s',
     async (_name, wrong) => {
       for (const node of nodes) wrong(node);
       const signal = AbortSignal.timeout(100_000);
@@ -248,7 +248,7 @@ describe('a transaction', () => {
     },
   );
 
-  it('is handed in once when its node takes it and never answers', async () => {
+  it('is sent once when its node accepts it and never answers', async () => {
     const hurried = openUpstreams(
       nodes.map(({ url }) => url),
       { deadlineMs: 300 },
@@ -263,7 +263,7 @@ describe('a transaction', () => {
     await hurried.upstreams.close();
   });
 
-  it('is handed in once when its node says that it gave up', async () => {
+  it('is sent once when its node reports that it gave up', async () => {
     const gaveUp = 'eth_sendRawTransaction request was canceled due to enabled timeout.';
     for (const node of nodes) node.answer = () => `"error":{"code":-32016,"message":"${gaveUp}"}`;
     const outcome = await upstreams.single(NETWORK, write(SIGNED), patient());
@@ -271,7 +271,7 @@ describe('a transaction', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  it('goes to the other node when one is not there, or refuses it for lack of room', async () => {
+  it('goes to the other node when one is unreachable or has no capacity', async () => {
     for (const refuses of [() => ({ status: 429 }), undefined]) {
       if (refuses !== undefined) nodes[0].reply = refuses;
       else await nodes[0].close();
@@ -282,13 +282,13 @@ describe('a transaction', () => {
     nodes[0] = await startChainNode();
   });
 
-  it('follows the one before it in the same batch', async () => {
+  it('follows the previous one in the same batch', async () => {
     const items = ['1', '2', '3', '4'].map((nonce) => write(`["${nonce}"]`));
     await upstreams.batch(NETWORK, together(items), patient());
     expect(sent().map(({ params }) => params[0])).toEqual(['1', '2', '3', '4']);
   });
 
-  it('is known when a node knows it, unknown when all say so, and else nobody can tell', async () => {
+  it('is known if a node knows it, unknown if all nodes say so, and otherwise undecided', async () => {
     const known = () => upstreams.knowsTransaction(NETWORK, '0x1', patient());
     for (const node of nodes) node.answer = () => '"result":null';
     expect(await known()).toBe(false);
@@ -302,7 +302,7 @@ describe('a transaction', () => {
 });
 
 describe('a slow item of a batch', () => {
-  it('does not hold up the others beyond the deadline', async () => {
+  it('does not delay the others beyond the deadline', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const hurried = openUpstreams([nodes[0].url], { deadlineMs: 2_000, pollMs: 60_000 });
     const { upstreams: asked, events: told } = hurried;

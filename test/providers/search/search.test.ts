@@ -1,4 +1,4 @@
-/** Both search engines: what a question becomes, what their answers come to, and which failure each mishap is. */
+/** Both search engines: requests, results, and the failure reason of each fault. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
 import { createBrave } from '../../../providers/search/brave.ts';
@@ -49,7 +49,7 @@ async function failure(provider: SearchProvider, query = 'q', limit = 5): Promis
 }
 
 describe('Brave', () => {
-  it('is asked once, with the key in its header, for plain text and no more than wanted', async () => {
+  it('receives one request with the key in its header, for plain text and the wanted number of results', async () => {
     await brave.search('a b&c', { limit: 3 });
     expect(braveStub.requests).toHaveLength(1);
     const [asked] = braveStub.requests;
@@ -62,7 +62,7 @@ describe('Brave', () => {
     });
   });
 
-  it('gives results as text, with the date where there is one', async () => {
+  it('returns results as text, with the date if there is one', async () => {
     const results = await brave.search('q', { limit: 3 });
     expect(results).toEqual([
       {
@@ -77,11 +77,11 @@ describe('Brave', () => {
     expect(await brave.search('q', { limit: 50 })).toHaveLength(20);
   });
 
-  it('that finds nothing answered all the same', async () => {
+  it('returns an empty list when it finds nothing', async () => {
     expect(await brave.search('nothing', { limit: 5 })).toEqual([]);
   });
 
-  it('tells a wrong key from a wrong query, though both are 422', async () => {
+  it('distinguishes a wrong key from a wrong query, although both are 422', async () => {
     const apiKey = 'wrong';
     const wrong = createBrave({ apiKey, baseUrl: braveStub.baseUrl, allowPrivateNetwork: true });
     expect((await failure(wrong)).reason).toBe('credential');
@@ -126,14 +126,14 @@ describe('Brave', () => {
     ],
   ];
 
-  it.each(cases)('%s is its own kind of failure', async (_what, behaviour, expected) => {
+  it.each(cases)('has a distinct failure for %s', async (_what, behaviour, expected) => {
     braveStub.next.push(behaviour);
     const engine = expected.reason === 'timeout' ? hastyBrave : brave;
     expect(await failure(engine)).toMatchObject(expected);
     expect(braveStub.requests).toHaveLength(1);
   });
 
-  it('that is not there is unreachable, and words of the query or the key are in no failure', async () => {
+  it('is unreachable when nothing listens, without the query or the key in the failure', async () => {
     const baseUrl = 'http://127.0.0.1:1';
     const nobody = createBrave({ apiKey: 'secret-key', baseUrl, allowPrivateNetwork: true });
     const error = await failure(nobody, 'secret-query');
@@ -142,14 +142,14 @@ describe('Brave', () => {
     await nobody.close();
   });
 
-  it('on a private address is asked only where the configuration allows it', async () => {
+  it('is called on a private address only if the configuration allows it', async () => {
     const guarded = createBrave({ apiKey: BRAVE_KEY, baseUrl: braveStub.baseUrl });
     expect((await failure(guarded)).reason).toBe('unreachable');
     expect(braveStub.requests).toHaveLength(0);
     await guarded.close();
   });
 
-  it('is let go of when the caller gives up', async () => {
+  it('ends the call when the caller aborts', async () => {
     braveStub.next.push(() => undefined);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('nobody waits')), 50);
@@ -159,7 +159,7 @@ describe('Brave', () => {
 });
 
 describe('SearXNG', () => {
-  it('gives its results as text, as many as wanted', async () => {
+  it('returns its results as text, as many as wanted', async () => {
     const results = await searxng.search('q', { limit: 3 });
     expect(results).toEqual([
       { title: 'Hit 0', url: 'https://example.org/0', content: 'Some text.', date: '2026-03-04T00:00:00' },
@@ -168,7 +168,7 @@ describe('SearXNG', () => {
     ]);
   });
 
-  it('that finds nothing answered; that asked nobody did not', async () => {
+  it('returns an empty list for no results, and fails when no engine was queried', async () => {
     expect(await searxng.search('nothing', { limit: 5 })).toEqual([]);
     expect((await failure(searxng, 'outage')).reason).toBe('failed');
   });
@@ -184,14 +184,14 @@ describe('SearXNG', () => {
     ['a crash', answering(500, ''), { reason: 'failed' }],
     ['a page', answering(200, '<html>'), { reason: 'garbage' }],
     ['silence', () => undefined, { reason: 'timeout' }],
-  ])('%s is its own kind of failure', async (_what, behaviour, expected) => {
+  ])('has a distinct failure for %s', async (_what, behaviour, expected) => {
     searxngStub.next.push(behaviour);
     const engine = expected.reason === 'timeout' ? hastySearxng : searxng;
     expect(await failure(engine)).toMatchObject(expected);
   });
 });
 
-describe('the engine of the configuration', () => {
+describe('the configured engine', () => {
   const secret = (name: string) => ({ BRAVE_API_KEY: 'k', OTHER: 'o' })[name];
 
   it.each([
@@ -212,7 +212,7 @@ describe('the engine of the configuration', () => {
   });
 });
 
-it('text of a result has no tags and no entities, and what only looks like them stays', () => {
+it('removes tags and entities from result text, and keeps text that only resembles them', () => {
   expect(plainText('<b class="x">a</b> &lt;b&gt; 1 < 2 > 0 &unknown; &#128512; &#x0;')).toBe(
     'a <b> 1 < 2 > 0 &unknown; 😀 &#x0;',
   );

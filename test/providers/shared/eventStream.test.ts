@@ -39,7 +39,7 @@ describe('an event stream', () => {
   );
   const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 30 });
 
-  it('gives the same events however its bytes are cut', () => {
+  it('yields the same events however its bytes are cut', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(), { maxLength: 40 }), fc.boolean(), (lines, cuts, marked) => {
         const bytes = Buffer.from((marked ? '\uFEFF' : '') + lines.map((each) => each.join('')).join(''));
@@ -52,7 +52,7 @@ describe('an event stream', () => {
     );
   });
 
-  it('gives an event as soon as its blank line is there', () => {
+  it('yields an event as soon as its blank line arrives', () => {
     const parser = new EventStreamParser();
     expect(parser.push(Buffer.from('data: a\n'))).toEqual([]);
     expect(parser.push(Buffer.from('\n'))).toEqual(['a']);
@@ -63,14 +63,14 @@ describe('an event stream', () => {
   it.each([
     ['a line', `data: ${'x'.repeat(1_100)}`],
     ['the lines of an event', `data: ${'x'.repeat(90)}\n`.repeat(12)],
-  ])('%s that is too long ends it', (_what, text) => {
+  ])('ends at %s that is too long', (_what, text) => {
     const parser = new EventStreamParser(1_000);
     expect(() => {
       for (let at = 0; at < text.length; at += 100) parser.push(Buffer.from(text.slice(at, at + 100)));
     }).toThrow(FrameTooLong);
   });
 
-  it('reads a line of many pieces in time that grows with its length only', () => {
+  it('reads a line of many chunks in linear time', () => {
     const parser = new EventStreamParser();
     const piece = Buffer.alloc(1_024, 'x');
     parser.push(Buffer.from('data: '));

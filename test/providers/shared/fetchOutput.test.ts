@@ -8,7 +8,7 @@ import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createServiceHttp } from '../../../infra/http/serviceHttp.ts';
 import { fetchOutput } from '../../../providers/shared/fetchOutput.ts';
 
-/** Two hosts: the service, and one that it names as the place of its outputs. */
+/** Two hosts: the service, and another host that it names for its outputs. */
 let service: Server;
 let store: Server;
 let folder: string;
@@ -58,15 +58,15 @@ async function fetched(url: string, { maxBytes = 100, allowStore = true } = {}) 
   return { outcome, path };
 }
 
-describe('an output that a service names by its address', () => {
-  it('comes from the service itself with the credential', async () => {
+describe('an output that a service names by its URL', () => {
+  it('is fetched from the service itself with the credential', async () => {
     const { outcome, path } = await fetched(`${addressOf(service)}/files/1?part=a`);
     expect(outcome).toEqual({ ok: true, contentType: 'video/mp4' });
     expect(await readFile(path, 'utf8')).toBe('0123456789');
     expect(credentials).toEqual(['Key secret']);
   });
 
-  it('comes from any other host without it', async () => {
+  it('is fetched from any other host without the credential', async () => {
     const { outcome } = await fetched(`${addressOf(store)}/files/1`);
     expect(outcome).toEqual({ ok: true, contentType: 'video/mp4' });
     expect(credentials).toEqual([undefined]);
@@ -78,7 +78,7 @@ describe('an output that a service names by its address', () => {
     ['of another scheme', () => 'file:///etc/passwd'],
     ['with a password', () => 'https://user:secret@example.com/output.mp4'],
     ['that is no address', () => 'output.mp4'],
-  ])('is never fetched from an address %s, now or later', async (_, url) => {
+  ])('is never fetched from a URL %s, now or later', async (_, url) => {
     const { outcome } = await fetched(url(), { allowStore: false });
     expect(outcome).toMatchObject({ ok: false, outcome: { status: 'refused', reason: 'failed' } });
     expect(credentials).toEqual([]);
@@ -87,7 +87,7 @@ describe('an output that a service names by its address', () => {
   it.each([
     ['the service fails', () => `${addressOf(service)}/?status=503`],
     ['the other host fails', () => `${addressOf(store)}/?status=503`],
-  ])('is asked for again later when %s', async (_, url) => {
+  ])('is fetched again later when %s', async (_, url) => {
     const { outcome } = await fetched(url());
     expect(outcome).toMatchObject({ ok: false, outcome: { status: 'unknown' } });
   });
@@ -96,7 +96,7 @@ describe('an output that a service names by its address', () => {
     ['it is too large at the service', () => `${addressOf(service)}/`, 9],
     ['it is too large elsewhere', () => `${addressOf(store)}/`, 9],
     ['the service has it no more', () => `${addressOf(service)}/?status=404`, 100],
-  ])('fails for good when %s', async (_, url, maxBytes) => {
+  ])('fails permanently when %s', async (_, url, maxBytes) => {
     const { outcome } = await fetched(url(), { maxBytes });
     expect(outcome).toMatchObject({ ok: false, outcome: { status: 'refused', reason: 'failed' } });
   });

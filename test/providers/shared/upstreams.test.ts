@@ -7,7 +7,7 @@ import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 type Answer = UpstreamFailureReason | 'ok' | UpstreamFailure | Error;
 
-/** Answers what is next in its list, then `ok`. */
+/** Replies with the next of its answers, then with `ok`. */
 class Fake implements TextProvider {
   answers: Answer[] = [];
   always: Answer = 'ok';
@@ -57,7 +57,7 @@ function upstreams(fakes: readonly Fake[], change: Partial<UpstreamsOptions> = {
   return createUpstreams({
     addresses,
     now: () => clock,
-    // The first that is ready, and the middle of each pause.
+    // Always chooses the first ready address, and the middle of each pause.
     random: () => 0,
     observe: (outcome) => told.push(outcome),
     ...change,
@@ -70,7 +70,7 @@ const ask = (provider: TextProvider, signal?: AbortSignal) =>
 const open = (provider: TextProvider) =>
   provider.stream?.(chatRequest(), context()) ?? Promise.reject(new Error('no stream'));
 
-describe('another address is asked', () => {
+describe('a retry at another address', () => {
   it.each<[UpstreamFailureReason, number]>([
     ['unreachable', 2],
     ['rate_limited', 2],
@@ -83,7 +83,7 @@ describe('another address is asked', () => {
     ['garbage', 1],
     ['timeout', 1],
     ['lost', 1],
-  ])('after %s: %d in all', async (reason, calls) => {
+  ])('follows %s: %d calls in all', async (reason, calls) => {
     for (const send of [ask, open]) {
       const [first, second] = [new Fake(), new Fake()];
       first.answers = [reason];
@@ -94,21 +94,21 @@ describe('another address is asked', () => {
     }
   });
 
-  it('not after a failure that came as an answer, where the work was done', async () => {
+  it('does not follow a failure in the answer itself, when the work was done', async () => {
     const [first = new Fake(), second = new Fake()] = fakes(2);
     first.answers = [new UpstreamFailure({ reason: 'failed', detail: 'choice ended with an error', status: 200 })];
     expect(await failureOf(ask(upstreams([first, second])))).toMatchObject({ reason: 'failed' });
     expect(second.calls).toBe(0);
   });
 
-  it('at most three times, each once, and the last failure is told', async () => {
+  it('happens at most three times, once for each address, and the last failure is reported', async () => {
     const all = fakes(5);
     for (const [at, fake] of all.entries()) fake.always = at === 2 ? 'overloaded' : 'unreachable';
     expect(await failureOf(ask(upstreams(all)))).toMatchObject({ reason: 'overloaded' });
     expect(all.map(({ calls }) => calls)).toEqual([1, 1, 1, 0, 0]);
   });
 
-  it('not for a caller who has gone', async () => {
+  it('does not follow an abort of the caller', async () => {
     const all = fakes(2);
     const caller = new AbortController();
     all[0]?.answers.push('unreachable');
@@ -117,7 +117,7 @@ describe('another address is asked', () => {
     expect(all[1]?.calls).toBe(0);
   });
 
-  it('never once a stream has begun', async () => {
+  it('does not follow once a stream has begun', async () => {
     const all = fakes(2);
     all[0]?.answers.push('ok', 'overloaded');
     const stream = await open(upstreams(all));
@@ -127,7 +127,7 @@ describe('another address is asked', () => {
     expect(told).toMatchObject([{ call: 'stream', outcome: 'overloaded', address: 'a0' }]);
   });
 
-  it('not after a mistake of our own, which is thrown as it is', async () => {
+  it('does not follow an error of our own, which is rethrown', async () => {
     const all = fakes(2);
     all[0]?.answers.push(new TypeError('ours'));
     await expect(ask(upstreams(all))).rejects.toThrow(TypeError);
@@ -163,7 +163,7 @@ describe('an address', () => {
     expect(provider.health()).toEqual([{ name: 'a0', state }]);
   });
 
-  it('that answers in between stays closed', async () => {
+  it('with successes between its failures stays closed', async () => {
     const fake = new Fake();
     const provider = upstreams([fake]);
     for (let round = 0; round < 3; round += 1) {
@@ -173,7 +173,7 @@ describe('an address', () => {
     expect(provider.health()[0]?.state).toBe('closed');
   });
 
-  it('that is open is not asked; after a pause that grows, one request tries', async () => {
+  it('that is open gets no requests, and after a growing pause a single trial', async () => {
     const fake = new Fake();
     const provider = upstreams([fake]);
     await fail(provider, fake, { reason: 'lost', times: 5 });
@@ -193,7 +193,7 @@ describe('an address', () => {
     expect(provider.health()[0]?.state).toBe('closed');
   });
 
-  it('that is tried is asked by nobody else meanwhile', async () => {
+  it('that is half-open gets one request at a time', async () => {
     const fake = new Fake();
     const provider = upstreams([fake]);
     await fail(provider, fake, { reason: 'lost', times: 5 });
@@ -204,7 +204,7 @@ describe('an address', () => {
     expect(fake.calls).toBe(calls + 1);
   });
 
-  it('that limits us rests as long as it says, and the others are asked', async () => {
+  it('that limits us pauses as long as it says, and the others are used', async () => {
     const all = fakes(2);
     all[0]?.answers.push(failure('rate_limited', 5_000, 429));
     const provider = upstreams(all);
@@ -217,7 +217,7 @@ describe('an address', () => {
     expect(all.map(({ calls }) => calls)).toEqual([2, 2]);
   });
 
-  it('that limits us alone is told as a limit, with the rest of the pause', async () => {
+  it('that is the only one and limits us is reported as a limit, with the rest of the pause', async () => {
     const fake = new Fake();
     fake.answers = [failure('rate_limited', 5_000, 429)];
     const provider = upstreams([fake]);
@@ -227,7 +227,7 @@ describe('an address', () => {
     expect(fake.calls).toBe(1);
   });
 
-  it('whose streams break again and again opens, though each begins', async () => {
+  it('whose streams break repeatedly opens, although each begins', async () => {
     const fake = new Fake();
     const provider = upstreams([fake]);
     for (let at = 0; at < 5; at += 1) {
@@ -237,7 +237,7 @@ describe('an address', () => {
     expect(provider.health()[0]?.state).toBe('open');
   });
 
-  it('is not blamed for clients who leave', async () => {
+  it('is not blamed for clients that disconnect', async () => {
     const fake = new Fake();
     const provider = upstreams([fake]);
     for (let at = 0; at < 10; at += 1) {
@@ -250,7 +250,7 @@ describe('an address', () => {
   });
 });
 
-it('requests are shared by weight', async () => {
+it('shares requests by weight', async () => {
   const all = fakes(3);
   const addresses = all.map((provider, at) => ({ name: `a${at}`, provider, weight: [1, 3, 6][at] ?? 0 }));
   let at = 0;
@@ -263,7 +263,7 @@ it('requests are shared by weight', async () => {
   expect(all.map(({ calls }) => Math.round(calls / 100))).toEqual([1, 3, 6]);
 });
 
-it('each attempt is told once, with its time', async () => {
+it('reports each attempt once, with its duration', async () => {
   const all = fakes(2);
   all[0]?.answers.push('overloaded');
   await ask(upstreams(all));
@@ -273,7 +273,7 @@ it('each attempt is told once, with its time', async () => {
   ]);
 });
 
-it('what one address does not offer, all do not; closing closes all', async () => {
+it('offers only what all addresses offer; closing closes all', async () => {
   const all = fakes(2);
   const provider = upstreams(all);
   expect(provider.embed).toBeUndefined();

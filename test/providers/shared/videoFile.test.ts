@@ -23,7 +23,7 @@ async function check(bytes: Buffer) {
 const whole = smallMp4();
 const webm = (kind: string) => Buffer.concat([Buffer.from('1a45dfa3934282', 'hex'), Buffer.from(kind), whole]);
 
-/** A box whose length is written in eight bytes. */
+/** A box with an 8-byte length. */
 function longBox(type: string, sizeBytes: bigint, body: Buffer): Buffer {
   const head = Buffer.alloc(16);
   head.writeUInt32BE(1, 0);
@@ -32,7 +32,7 @@ function longBox(type: string, sizeBytes: bigint, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Without an index of its own. */
+/** A file without its own index. */
 function withoutIndex(): Buffer {
   return Buffer.concat([whole.subarray(0, 24), whole.subarray(24 - 8 + 80)]);
 }
@@ -46,7 +46,7 @@ describe('a video file', () => {
     ['Matroska', webm('matroska'), 'video/x-matroska'],
     ['MP4 with a long box', Buffer.concat([whole, longBox('mdat', 24n, Buffer.alloc(8))]), 'video/mp4'],
     ['MP4 whose last box has no length', Buffer.concat([whole, Buffer.from('\0\0\0\0mdat1234')]), 'video/mp4'],
-  ])('is told by its structure: %s', async (_what, bytes, contentType) => {
+  ])('is recognised by its structure: %s', async (_what, bytes, contentType) => {
     expect(await check(bytes)).toEqual({ ok: true, contentType, sizeBytes: bytes.length });
   });
 

@@ -22,11 +22,11 @@ const late = () => {
 
 interface Watched {
   queue: ServiceQueue<string, Ticket, string>;
-  /** Names of the steps that were taken. */
+  /** Names of the steps taken. */
   steps: string[];
 }
 
-/** Answers the steps in their order, the last one again and again. */
+/** Answers the steps in order, then repeats the last one. */
 function queueOf(submitted: Step | Promise<State>, ...checks: Step[]): Watched {
   const steps: string[] = [];
   const answer = async (name: string, step: Step | Promise<State> | undefined) => {
@@ -50,8 +50,8 @@ function wait({ queue }: Watched, signal: AbortSignal = new AbortController().si
   return waitFor(queue, 'order', { signal, submitMs: 100_000, firstPauseMs: 1 });
 }
 
-describe('an order that a client waits for', () => {
-  it('has the result of the queue, at once or after some questions', async () => {
+describe('an order with a waiting client', () => {
+  it('returns the result of the queue, at once or after several polls', async () => {
     expect(await wait(queueOf(DONE))).toBe('made');
     const watched = queueOf(RUNNING, RUNNING, lost, UNKNOWN, DONE);
     expect(await wait(watched)).toBe('made');
@@ -64,19 +64,19 @@ describe('an order that a client waits for', () => {
     ['got no answer', lost, 'lost'],
     ['got the page of a gateway', UNKNOWN, 'lost'],
     ['has to be handed in later', { status: 'busy', reason: 'overloaded' }, 'overloaded'],
-  ])('and that %s is neither asked about nor ended', async (_what, step, reason) => {
+  ])('that %s is neither polled nor cancelled', async (_what, step, reason) => {
     const watched = queueOf(step);
     await expect(wait(watched)).rejects.toMatchObject({ name: 'UpstreamFailure', reason });
     expect(watched.steps).toEqual(['submit']);
   });
 
-  it('is not ended when the service says that it ended', async () => {
+  it('is not cancelled after the service reported its end', async () => {
     const watched = queueOf(RUNNING, REFUSED);
     await expect(wait(watched)).rejects.toMatchObject({ reason: 'content_policy', words: 'Not this.' });
     expect(watched.steps).toEqual(['submit', 'check']);
   });
 
-  it('is ended when nine questions in a row were not answered', async () => {
+  it('is cancelled after nine unanswered polls in a row', async () => {
     const watched = queueOf(RUNNING, lost);
     await expect(wait(watched)).rejects.toMatchObject({ reason: 'lost' });
     expect(watched.steps).toEqual(['submit', ...Array.from({ length: 9 }, () => 'check'), 'cancel']);
@@ -85,7 +85,7 @@ describe('an order that a client waits for', () => {
   it.each<[string, AbortSignal | undefined, string]>([
     ['at the deadline', undefined, 'timeout'],
     ['when its client leaves', AbortSignal.abort(new Error('left')), 'lost'],
-  ])('is ended %s', async (_when, left, reason) => {
+  ])('is cancelled %s', async (_when, left, reason) => {
     const watched = queueOf(RUNNING, RUNNING);
     const control = new AbortController();
     const signal = left === undefined ? AbortSignal.timeout(30) : control.signal;
@@ -94,7 +94,7 @@ describe('an order that a client waits for', () => {
     expect(watched.steps.at(-1)).toBe('cancel');
   });
 
-  it('is ended as soon as its id is known when its client left before', async () => {
+  it('is cancelled as soon as its id is known when the client disconnected before', async () => {
     const watched = queueOf(sleep(40, RUNNING));
     const control = new AbortController();
     const waiting = wait(watched, control.signal);
@@ -125,14 +125,14 @@ describe('an order of a job', () => {
     expect(await jobsOf(queueOf(step)).submit('order', 'audio', context)).toMatchObject(outcome);
   });
 
-  it('is asked about again where the question was lost, whether it was sent or not', async () => {
+  it('is polled again after a lost poll, whether that was sent or not', async () => {
     for (const error of [lost, unsent]) {
       const outcome = await jobsOf(queueOf(RUNNING, error)).check(operation, context);
       expect(outcome).toMatchObject({ status: 'unknown' });
     }
   });
 
-  it('has failed where its handle is none, and cannot be ended', async () => {
+  it('fails without a valid handle, and cannot be cancelled', async () => {
     const watched = queueOf(RUNNING);
     expect(await jobsOf(watched).check({}, context)).toMatchObject({ status: 'refused', reason: 'failed' });
     expect(await jobsOf(watched).cancel({}, context)).toBe(false);

@@ -1,4 +1,4 @@
-/** A simulator with a state of its own for each test, and orders for audio and video to hand in. */
+/** A simulator with separate state for each test, and audio and video orders. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { createSimulator } from '../../../providers/simulator/simulator.ts';
 import { mediaTools } from '../../engines/media/recordings.ts';
 
 let root: string;
-/** To be called once by every test file: a file that only imports may share this module with another one. */
+/** Call once per test file. Files that only import may share this module. */
 export function useSimulatorState(): void {
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'farebox simulator media '));

@@ -1,4 +1,4 @@
-/** What the simulator makes of orders for audio and video, measured on the files. */
+/** Audio and video of the simulator, measured on the files. */
 import { execFileSync } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -33,20 +33,20 @@ function probed(path: string): { streams: Stream[]; format: { duration: string; 
 }
 
 describe('a melody', () => {
-  it.each([1, 2, 7, 60, 600])('of %d seconds lasts exactly that long', async (durationSeconds) => {
+  it.each([1, 2, 7, 60, 600])('of %d seconds has exactly that length', async (durationSeconds) => {
     const bytes = await readFile(await made(audio({ durationSeconds })));
     expect(bytes.readUInt32LE(4) + 8).toBe(bytes.length);
     expect(bytes.length - bytes.indexOf('data') - 8).toBe(durationSeconds * 16_000 * 2);
     expect(bytes.toString('latin1', 0, 200)).toContain('Farebox simulator: a test melody');
   });
 
-  it('passes the check before storing, and is said to be a WAV', async () => {
+  it('passes the check before storing, and is declared as a WAV', async () => {
     const outcome = await simulator().start(audio(), await context());
     expect(outcome).toMatchObject({ status: 'done', output: { contentType: 'audio/wav' } });
     expect(await verifyAudio(pathOf(outcome))).toMatchObject({ format: 'wav' });
   });
 
-  it('is heard from beginning to end, and never distorted', async () => {
+  it('is audible from beginning to end, and never distorted', async () => {
     const samples = decodeSamples(mediaTools().ffmpegPath, await made(audio({ durationSeconds: 4 })));
     const peak = (from: number, to: number) => Math.max(...samples.subarray(from, to).map(Math.abs));
     for (let second = 0; second < 4; second += 1) {
@@ -61,13 +61,13 @@ describe('a melody', () => {
     ['instrumental', { forceInstrumental: true }],
     ['optimizer', { lyricsOptimizer: true }],
     ['loop', { loop: true }],
-  ])('is decided by the %s', async (_field, change) => {
+  ])('depends on the %s', async (_field, change) => {
     const [one, same, other] = [await made(audio()), await made(audio()), await made(audio(change))];
     expect((await readFile(one)).equals(await readFile(same))).toBe(true);
     expect((await readFile(one)).equals(await readFile(other))).toBe(false);
   });
 
-  it('without an ordered length is as long as its words, by the speed', async () => {
+  it('without an ordered length is as long as its text at the ordered speed', async () => {
     const words = { prompt: 'x'.repeat(150) };
     const size = async (change: Partial<AudioRequest>) => {
       const { durationSeconds: _none, ...order } = audio({ ...words, ...change });
@@ -77,14 +77,14 @@ describe('a melody', () => {
     expect((await size({ speed: 2 })) / 32_000).toBeCloseTo(5, 1);
   });
 
-  it('longer than an hour is refused as a wrong order', async () => {
+  it('longer than an hour is refused as a client error', async () => {
     expect(await simulator().start(audio({ durationSeconds: 3_601 }), await context())).toMatchObject({
       status: 'refused',
       reason: 'refused',
     });
   });
 
-  it('takes every field and length of its entry in the catalogue, which says what it is', async () => {
+  it('accepts every field and length of its catalogue entry, which states its nature', async () => {
     const { spec, name, description } = SIMULATOR_MUSIC;
     expect(`${name} ${description}`).toMatch(/test melody/);
     const all = { lyrics: 'la', forceInstrumental: false, lyricsOptimizer: false, loop: true };
@@ -93,7 +93,7 @@ describe('a melody', () => {
     }
   });
 
-  it('of ten seconds takes some milliseconds', async () => {
+  it('of ten seconds takes a few milliseconds', async () => {
     const startMs = ranMs();
     for (let turn = 0; turn < 5; turn += 1) await made(audio({ durationSeconds: 10, prompt: `prompt ${turn}` }));
     expect((ranMs() - startMs) / 5).toBeLessThan(500);
@@ -155,7 +155,7 @@ describe('a video', () => {
     expect(Math.abs(Number(format.duration) - seconds)).toBeLessThan(0.1);
   });
 
-  it('has a quiet tone where sound is wanted, and no sound track where it is not', async () => {
+  it('has a quiet tone when sound is ordered, and no sound track otherwise', async () => {
     const path = await made(video({ audio: true }));
     expect(probed(path).streams.map(({ codec_name: name }) => name)).toEqual(['h264', 'aac']);
     const samples = decodeSamples(mediaTools().ffmpegPath, path);
@@ -182,7 +182,7 @@ describe('a video', () => {
     expect(alike.length / expected.length).toBeGreaterThan(0.97);
   });
 
-  it('is decided by what was ordered, byte for byte', async () => {
+  it('depends on its order alone, byte for byte', async () => {
     const bytes = async (change: Partial<VideoRequest>) => readFile(await made(video(change)));
     const one = await bytes({});
     expect(one.equals(await bytes({}))).toBe(true);
@@ -190,7 +190,7 @@ describe('a video', () => {
     expect(one.equals(await bytes({ media: [medium({ role: 'image', sha256: 'cd' })] }))).toBe(false);
   });
 
-  it('larger than the most is refused as a wrong order, before it is accepted', async () => {
+  it('above the maximum size is refused as a client error before it is accepted', async () => {
     const request = video({ resolution: '4k', aspectRatio: '9:21', media: [] });
     const huge = video({ media: [{ ...source, width: 3_000 }], upscale: { factor: 4 } });
     expect((await simulator().start(huge, await context())).status).toBe('refused');
@@ -202,13 +202,13 @@ describe('a video', () => {
     });
   });
 
-  it('of two seconds takes little: thousands are made in tests', async () => {
+  it('of two seconds is cheap enough for thousands in tests', async () => {
     const startMs = ranMs();
     await made(video({ prompt: 'prompt' }));
     expect(ranMs() - startMs).toBeLessThan(3_000);
   });
 
-  it('ends at once when it is given up', async () => {
+  it('ends at once when it is aborted', async () => {
     const abort = new AbortController();
     const running = simulator().start(video({ resolution: '4k', durationSeconds: 60 }), await context(abort.signal));
     setTimeout(() => abort.abort(new Error('given up')), 300);
@@ -227,7 +227,7 @@ describe.each(['audio', 'video'] as const)('an order for %s', (kind) => {
     ...change,
   });
 
-  it('runs for the latency, and its handle tells no word of the prompt', async () => {
+  it('runs for the latency, and its handle contains nothing of the prompt', async () => {
     const request = order();
     onTestFinished(() => void vi.useRealTimers());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
@@ -270,7 +270,7 @@ describe.each(['audio', 'video'] as const)('an order for %s', (kind) => {
     ['failed', { status: 'refused', reason: 'failed' }],
     ['busy', { status: 'busy', reason: 'concurrency' }],
     ['request-lost', { status: 'unknown' }],
-  ] as const)('struck by %s says so', async (struck, expected) => {
+  ] as const)('reports the fault %s', async (struck, expected) => {
     const provider = simulator({ faults: [fault({ kind: struck })] });
     expect(await provider.start(order(), await context())).toMatchObject(expected);
   });

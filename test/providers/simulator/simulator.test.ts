@@ -29,7 +29,7 @@ afterEach(async () => {
 const stopClock = () => void vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
-/** Sounds are made without any program. */
+/** Sounds are made without an external program. */
 const NO_TOOLS = { ffmpegPath: '/no/ffmpeg', ffprobePath: '/no/ffprobe', workFolder: '/nowhere' };
 
 function settings(change: Partial<SimulatorSettings> = {}): SimulatorSettings {
@@ -102,7 +102,7 @@ describe('without latency', () => {
     });
   });
 
-  it('the output depends on the voice and the seed alone, and names the simulator', async () => {
+  it('the output depends on voice and seed alone, and names the simulator', async () => {
     const provider = simulator();
     const tone = async (change: Partial<VoiceChangeRequest>) =>
       outputOf(await provider.start(order(change), await context()));
@@ -125,7 +125,7 @@ describe('without latency', () => {
 });
 
 describe('with latency', () => {
-  it('an order runs for the latency and is then done for any replica', async () => {
+  it('an order runs for the latency and is then done for every replica', async () => {
     stopClock();
     const started = await simulator({ latencyMs: 500 }).start(order(), await context());
     if (started.status !== 'running') throw new Error(started.status);
@@ -147,7 +147,7 @@ describe('with latency', () => {
     expect(await provider.check?.(half, await context())).toMatchObject({ percent: 50 });
   });
 
-  it('an order whose outcome is to hang runs for ever', async () => {
+  it('an order with the outcome `hang` never ends', async () => {
     const provider = simulator({ outcome: 'hang' });
     const started = await provider.start(order(), await context());
     expect(started).toMatchObject({ status: 'running', percent: 99 });
@@ -180,7 +180,7 @@ describe('outcomes', () => {
     ['empty-output', 'the output is empty'],
     ['truncated-output', 'the output is cut off'],
   ] as const;
-  it.each(spoiled)('%s is told by a look at the file', async (kind, detail) => {
+  it.each(spoiled)('%s is detected in the file', async (kind, detail) => {
     const byOutcome = await simulator({ outcome: kind }).start(order(), await context());
     const byFault = await simulator({ faults: [fault({ at: 'download', kind })] }).start(order(), await context());
     const bySubmit = await simulator({ faults: [fault({ kind })] }).start(order(), await context());
@@ -190,7 +190,7 @@ describe('outcomes', () => {
     }
   });
 
-  it('are chosen per model, the entry giving the rest', async () => {
+  it("are chosen per model, with the entry's own for the rest", async () => {
     const provider = simulator({ models: { bad: { outcome: 'failed' }, slow: { latencyMs: 60_000 } } });
     const start = async (upstreamModel: string) => provider.start(order({ upstreamModel }), await context());
     expect((await start('bad')).status).toBe('refused');
@@ -210,14 +210,14 @@ describe('a lost reply', () => {
     expect(await openOrders(join(root, 'state')).submissions(request.reference)).toHaveLength(1);
   });
 
-  it('whose request was lost too leaves nothing behind: never accepted', async () => {
+  it('after a lost request leaves nothing accepted', async () => {
     const request = order();
     const provider = simulator({ faults: [fault({ kind: 'request-lost' })] });
     expect((await provider.start(request, await context())).status).toBe('unknown');
     expect(await provider.find?.(request.reference, await context())).toBeUndefined();
   });
 
-  it('cannot be asked after where the look-up is off', async () => {
+  it('cannot be looked up when look-ups are disabled', async () => {
     expect(simulator({ lookup: false }).find).toBeUndefined();
     const provider = simulator({ models: { deaf: { lookup: false } } });
     const request = order({ upstreamModel: 'deaf' });
@@ -225,7 +225,7 @@ describe('a lost reply', () => {
     expect(await provider.find?.(request.reference, await context())).toMatchObject({ status: 'unknown' });
   });
 
-  it('at poll or download is unknown, and the next question is answered', async () => {
+  it('at poll or download is unknown, and the next poll is answered', async () => {
     stopClock();
     for (const at of ['poll', 'download'] as const) {
       const provider = simulator({ latencyMs: 400, faults: [fault({ at, every: 2 })] });
@@ -240,7 +240,7 @@ describe('a lost reply', () => {
     }
   });
 
-  it('with late success: unknown now, done only after the delay', async () => {
+  it('with late success is unknown, and done only after the delay', async () => {
     const request = order();
     stopClock();
     const late = fault({ kind: 'late-success', delayMs: 500 });
@@ -251,7 +251,7 @@ describe('a lost reply', () => {
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('done');
   });
 
-  it('a second submission of the same reference is a second accepted order, for tests to count', async () => {
+  it('makes a second submission of the same reference a second order, which tests can count', async () => {
     const request = order();
     await simulator().start(request, await context());
     await simulator().start(request, await context());
@@ -265,7 +265,7 @@ describe('faults', () => {
     ['overloaded', 'overloaded'],
     ['rate_limited', 'rate_limited'],
   ] as const;
-  it.each(busy)('%s is told apart as %s, with the pause asked for, and nothing is accepted', async (kind, reason) => {
+  it.each(busy)('%s is reported as %s with its retry delay, and nothing is accepted', async (kind, reason) => {
     const request = order();
     const provider = simulator({ faults: [fault({ kind, retryAfterMs: 1_500 })] });
     expect(await provider.start(request, await context())).toEqual({
@@ -276,7 +276,7 @@ describe('faults', () => {
     expect(await provider.find?.(request.reference, await context())).toBeUndefined();
   });
 
-  it('every third call is counted exactly, over processes and models apart', async () => {
+  it('strike every third call exactly, across processes and per model', async () => {
     const change = { faults: [fault({ kind: 'busy', every: 3 })] };
     const replicas = [simulator(change), simulator(change)];
     const seen: string[] = [];
@@ -288,7 +288,7 @@ describe('faults', () => {
     expect(other?.status).toBe('done');
   });
 
-  it('sixty simultaneous calls of which every tenth is struck: six', async () => {
+  it('strike exactly six of sixty simultaneous calls when every tenth is struck', async () => {
     const provider = simulator({ faults: [fault({ kind: 'failed', every: 10 })] });
     const outcomes = await Promise.all(
       Array.from({ length: 60 }, async () => provider.start(order(), await context())),
@@ -296,7 +296,7 @@ describe('faults', () => {
     expect(outcomes.filter((outcome) => outcome.status === 'refused')).toHaveLength(6);
   });
 
-  it('a hang beats on, ends with the delay or the abort, and is unknown', async () => {
+  it('of kind `hang` send heartbeats, end with the delay or the abort, and are unknown', async () => {
     const delayed = simulator({ faults: [fault({ kind: 'hang', delayMs: 30 })] });
     const call = await context();
     expect((await delayed.start(order(), call)).status).toBe('unknown');
@@ -307,7 +307,7 @@ describe('faults', () => {
     expect((await waiting).status).toBe('unknown');
   });
 
-  it('no combination of stage, kind, outcome and latency throws or leaves the closed set of answers', async () => {
+  it('never throw or leave the set of outcomes, in any combination of stage, kind, outcome and latency', async () => {
     const statuses = new Set(['done', 'running', 'refused', 'busy', 'unknown']);
     for (const at of SIMULATOR_STAGES) {
       for (const kind of SIMULATOR_FAULTS) {
@@ -326,7 +326,7 @@ describe('faults', () => {
   });
 });
 
-it('the check before storing takes a tone and refuses every spoiled output', async () => {
+it('accepts a tone and refuses every spoiled output in the check before storing', async () => {
   const verified = async (change: Partial<SimulatorSettings>) => {
     const outcome = await simulator(change).start(order(), await context());
     if (outcome.status !== 'done') throw new Error(outcome.status);
@@ -338,7 +338,7 @@ it('the check before storing takes a tone and refuses every spoiled output', asy
   }
 });
 
-it('state older than two days is swept', async () => {
+it('removes state older than two days', async () => {
   const orders = openOrders(join(root, 'state'));
   const old = { ...base(), acceptedAtMs: Date.UTC(2020, 0, 1) };
   await orders.accept(old);

@@ -5,7 +5,7 @@ import { audio, context, simulator, useSimulatorState, video } from './mediaOrde
 useSimulatorState();
 
 describe('a service without a queue', () => {
-  it('answers with the result after the latency, and says meanwhile that it lives', async () => {
+  it('answers with the result after the latency, and sends heartbeats meanwhile', async () => {
     onTestFinished(() => void vi.useRealTimers());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const call = await context();
@@ -21,7 +21,7 @@ describe('a service without a queue', () => {
     expect(call.beats).toBeGreaterThan(1);
   });
 
-  it('that is given up leaves an accepted order, which can be asked for', async () => {
+  it('that is aborted leaves an accepted order, which can be looked up', async () => {
     const provider = simulator({ synchronous: true, latencyMs: 1_000 });
     const request = audio();
     const abort = new AbortController();
@@ -34,7 +34,7 @@ describe('a service without a queue', () => {
     expect((await provider.find?.(request.reference, await context()))?.status).toBe('done');
   });
 
-  it('that hangs keeps the caller until it is given up', async () => {
+  it('that hangs keeps the caller until it aborts', async () => {
     const abort = new AbortController();
     const call = await context(abort.signal);
     const heartbeat = () => {
@@ -47,7 +47,7 @@ describe('a service without a queue', () => {
     expect(call.beats).toBeGreaterThan(0);
   });
 
-  it('ends with its outcome and its faults as any other', async () => {
+  it('ends with its outcome and faults like any other service', async () => {
     const outcome = await simulator({ synchronous: true, latencyMs: 100, outcome: 'failed' }).start(
       video(),
       await context(),

@@ -1,4 +1,4 @@
-/** Calls the adapter against the stub, in a private folder, with short patience. */
+/** Calls the adapter against the stub, in a private folder, with short timeouts. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { type ElevenLabsStub, startElevenLabsStub } from '../../../stubs/elevenl
 import { testWav } from '../../../stubs/elevenlabsAudio.ts';
 import { timeoutsFor } from '../../../stubs/elevenlabsFaults.ts';
 
-/** Found in no error. */
+/** Must appear in no error. */
 export const TEXT = 'A secret about a lighthouse.';
 
 export interface MediaDesk {

@@ -1,4 +1,4 @@
-/** What goes wrong upstream, and the word for it that decides what happens next. */
+/** Upstream failures of synchronous media, and the reason that each is mapped to. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
@@ -93,7 +93,7 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
   ['speech', async () => await heard(await desk.speak()), [...SHARED, ...SPEECH]],
   ['a transcript', () => desk.transcribe({ timestamps: true }), [...SHARED, ...JSONS, ...TRANSCRIPTS]],
   ['a voice', () => desk.clone(), [...SHARED, ...JSONS, ...VOICES]],
-])('in place of %s', (_operation, ask, cases) => {
+])('failures in place of %s', (_operation, ask, cases) => {
   it.each(cases)('%s', async (_what, behaviour, reason) => {
     desk.stub.next.push(behaviour);
     const failure = await failureOf(ask());
@@ -107,7 +107,7 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
   });
 });
 
-it('says for how long to wait where the service does', async () => {
+it('reports the retry delay of the service', async () => {
   desk.stub.next.push({
     ...own(429, 'rate_limit_exceeded'),
     headers: { 'retry-after': '7' },
@@ -115,7 +115,7 @@ it('says for how long to wait where the service does', async () => {
   expect(await failureOf(desk.speak())).toMatchObject({ reason: 'rate_limited', retryAfterMs: 7_000 });
 });
 
-it('ends the connection when nobody waits any more', async () => {
+it('closes the connection when the client disconnects', async () => {
   const left = new AbortController();
   desk.stub.next.push({ kind: 'hang' });
   const asked = desk.open(PATIENT).transcribe(transcriptionOrder(desk.recording), desk.context(left.signal));
@@ -126,7 +126,7 @@ it('ends the connection when nobody waits any more', async () => {
   await expect.poll(() => desk.stub.forms[0]?.aborted).toBe(true);
 });
 
-it('cannot be reached: nothing was sent', async () => {
+it('reports an unreachable service, to which nothing was sent', async () => {
   const media = desk.open();
   await desk.stub.close();
   expect(await failureOf(media.speak(speechOrder(), desk.context()))).toMatchObject({

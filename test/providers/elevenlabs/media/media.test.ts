@@ -1,4 +1,4 @@
-/** Speech, transcripts and voices of ElevenLabs; the stand-in first by the service's own client, then by our adapter. */
+/** Speech, transcripts and voices of ElevenLabs: the stub called by the service's own client, then by our adapter. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SpeechOrder } from '../../../../providers/shared/mediaProvider.ts';
@@ -48,7 +48,7 @@ describe('speech', () => {
     ['opus', 'opus_48000_64'],
     ['pcm', 'pcm_24000'],
     ['wav', 'wav_24000'],
-  ] as const)('is ordered as %s by %s', async (format, outputFormat) => {
+  ] as const)('requests %s as %s', async (format, outputFormat) => {
     const audio = await heard(await desk.speak({ format }));
     if (format === 'mp3') expect(audio).toEqual(silentMp3(2));
     if (format === 'wav') expect(audio).toEqual(testWav(2));
@@ -56,7 +56,7 @@ describe('speech', () => {
     expect(desk.stub.generated).toMatchObject([{ outputFormat, voiceId: '9BWtsMINqrJLrRacOk9x' }]);
   });
 
-  it('knows the voice of an earlier year that the catalogue names', async () => {
+  it('accepts the older voice that the catalogue names', async () => {
     await heard(await desk.speak({ voice: 'Rachel' }));
     expect(desk.stub.generated).toMatchObject([{ voiceId: '21m00Tcm4TlvDq8ikWAM' }]);
   });
@@ -68,7 +68,7 @@ describe('speech', () => {
     [{ language: 'pt-BR' }, { language_code: 'pt' }],
     [{ language: 'Klingon' }, {}],
     [{ language: 'de', upstreamModel: 'eleven_multilingual_v2' }, {}],
-  ])('with %j is ordered by %j', async (change, fields) => {
+  ])('maps %j to %j', async (change, fields) => {
     await heard(await desk.speak(change));
     const model_id = change.upstreamModel ?? 'eleven_turbo_v2_5';
     expect(desk.stub.generated[0]?.body).toEqual({ text: TEXT, model_id, ...fields });
@@ -82,7 +82,7 @@ describe('speech', () => {
     expect(desk.stub.asked()).toBe(0);
   });
 
-  it('faster than the service can is refused in its words', async () => {
+  it("at an unsupported speed is refused with the service's message", async () => {
     const failure = await failureOf(desk.speak({ speed: 3 }));
     expect(failure).toMatchObject({ reason: 'refused', status: 400 });
     expect(failure.words).toContain('speed');
@@ -90,7 +90,7 @@ describe('speech', () => {
 });
 
 describe('a transcript', () => {
-  it('has words without what is between them', async () => {
+  it('contains the words without the spacing between them', async () => {
     const transcript = await desk.transcribe({ timestamps: true, language: 'en' });
     const words = [
       { word: 'Hello', start: 0, end: 0.42 },
@@ -102,21 +102,21 @@ describe('a transcript', () => {
     expect(desk.stub.forms).toMatchObject([{ fields: { ...fields, tag_audio_events: 'false' }, files: [file] }]);
   });
 
-  it('is text alone where no times were asked for', async () => {
+  it('is only text when no timestamps were requested', async () => {
     expect(await desk.transcribe()).toEqual({ text: STUB_TRANSCRIPT });
     expect(desk.stub.forms[0]?.fields.timestamps_granularity).toBe('none');
   });
 });
 
 describe('a voice', () => {
-  it('is made of a recording, under a name that says whose it is to nobody', async () => {
+  it('is made of a recording under a name that identifies no customer', async () => {
     expect(await desk.clone()).toBe(STUB_VOICE);
     const [form] = desk.stub.forms;
     expect(form?.files).toMatchObject([{ name: 'files', filename: 'recording.wav' }]);
     expect(form?.fields.name).toMatch(/^farebox-[0-9a-f-]{36}$/);
   });
 
-  it('that the speaker has to confirm first is refused', async () => {
+  it('is refused when the service requires a verification by the speaker', async () => {
     const body = JSON.stringify({ voice_id: STUB_VOICE, requires_verification: true });
     desk.stub.next.push({ kind: 'ok', contentType: 'application/json', body });
     expect(await failureOf(desk.clone())).toMatchObject({ reason: 'refused' });

@@ -13,7 +13,7 @@ describe('a frame', () => {
     ['1080p', '1:1', 1080, 1080],
     ['1080p', '9:21', 822, 1920],
     ['480p', '4:3', 640, 480],
-  ])('of %s and %s is %i by %i', (resolution, aspectRatio, width, height) => {
+  ])('for %s and %s is %i by %i', (resolution, aspectRatio, width, height) => {
     expect(frameSize({ resolution, aspectRatio })).toEqual({ width, height });
   });
 });
@@ -28,11 +28,11 @@ describe('a prompt', () => {
     ['猫がいる。犬もいる。', 10, ['猫がいる。', '犬もいる。']],
     ['costs 3.50 now', 10, ['costs 3.50 now']],
     [' \n...! ', 10, ['']],
-  ])('%j in %i s is told in the scenes %j', (prompt, seconds, scenes) => {
+  ])('%j in %i s is split into the scenes %j', (prompt, seconds, scenes) => {
     expect(sceneTexts(prompt, seconds)).toEqual(scenes);
   });
 
-  it('of 20,000 blanks, quotes or line breaks is split in time that grows with its length only', () => {
+  it('of 20,000 blanks, quotes or line breaks is split in linear time', () => {
     for (const piece of [' ', '"', '\n', '. ', ' \n', '."']) {
       const startMs = ranMs();
       sceneTexts(piece.repeat(20_000 / piece.length), 30);
@@ -48,7 +48,7 @@ describe('text', () => {
     ['a word without end', 'Donaudampfschifffahrtsgesellschaft'.repeat(12)],
     ['wide letters', 'W'.repeat(300)],
     ['other scripts', 'Съешь же ещё этих мягких французских булок Ξεσκεπάζω την ψυχοφθόρα'],
-  ])('%s never runs over the edge', (_, text) => {
+  ])('%s never exceeds the edge of the frame', (_, text) => {
     for (const size of [
       { width: 456, height: 256 },
       { width: 256, height: 456 },
@@ -61,7 +61,7 @@ describe('text', () => {
     }
   });
 
-  it('is cut with an ellipsis, and only when it does not fit', () => {
+  it('ends in an ellipsis only when it does not fit', () => {
     const size = { width: 456, height: 256 };
     expect(titleLines('word '.repeat(400), size).at(-1)).toMatch(/…$/);
     expect(titleLines('a b', size)).toEqual(['a b']);
@@ -91,7 +91,7 @@ describe('shots', () => {
     [[0, 17, 18, 47], 48],
     [[5, 6, 7], 24],
     [[0, 100, 719, 720], 720],
-  ])('of pictures at %j cover all of %i frames, each with its own frame', (stills, frames) => {
+  ])('of images at %j cover all of %i frames, each with its own frame', (stills, frames) => {
     const keyframes = stills.map((frame) => ({ picture, frame }));
     const shots = pictureShots({ scenes: [], keyframes }, frames);
     expect([shots[0]?.from, shots.at(-1)?.to]).toEqual([0, frames]);
@@ -104,7 +104,7 @@ describe('shots', () => {
 });
 
 describe('filter text', () => {
-  it('keeps every sign of a value from ending it', () => {
+  it('escapes every character that could end a value', () => {
     expect(optionValue("a:b'c\\d,e;f[g]")).toBe("a\\\\:b\\\\\\'c\\\\\\\\d\\,e\\;f\\[g\\]");
   });
 });

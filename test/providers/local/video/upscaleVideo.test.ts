@@ -19,7 +19,7 @@ const moving = (size: string, seconds: number) => ['-f', 'lavfi', '-i', `testsrc
 const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const SOUND = ['-i', JFK, '-shortest', '-c:a', 'aac'];
 
-/** 181 lines, which chroma in 4:2:0 cannot have. */
+/** 181 lines: an odd height, which 4:2:0 chroma does not allow. */
 const ODD = ['-vf', 'format=yuv444p,crop=322:181:0:0', '-c:v', 'libx264', '-preset', 'ultrafast'];
 
 const measured: MediaFile = {
@@ -48,7 +48,7 @@ describe('a plan', () => {
     expect(planUpscale(order, measured)).toMatchObject({ frames, size: { width, height } });
   });
 
-  it('has a filter for every slider that the catalogue lists, and none where nothing is asked', () => {
+  it('has a filter for every slider in the catalogue, and none without sliders', () => {
     const none: UpscaleOrder = { factor: 1 };
     expect([...cleaningFilters(none), ...finishingFilters({ ...none, softness: 1 })]).toEqual([]);
     const { sliders = [], models } = LOCAL_UPSCALE.spec.constraints?.topaz ?? { models: [] };
@@ -63,7 +63,7 @@ describe('a plan', () => {
 });
 
 describe('an enlarged video', () => {
-  it('has the ordered size, the source’s frames, its pictures and its sound', async () => {
+  it('has the ordered size, and the frames, images and sound of the source', async () => {
     const source = video([...moving('322x182', 2), ...SOUND, ...ODD]);
     const { outcome, path, heartbeats } = await make({ media: [source], upscale: { factor: 2 } });
     expect(outcome).toMatchObject({ status: 'done', output: { contentType: 'video/mp4' } });
@@ -81,7 +81,7 @@ describe('an enlarged video', () => {
     expect(heartbeats).toBeGreaterThan(0);
   });
 
-  it('is the same to the byte again, with every slider in use', async () => {
+  it('is the same to the byte when repeated, with every slider in use', async () => {
     const source = video([...moving('160x90', 0.4), ...H264]);
     const sliders = { noise: 0.5, compression: 0.7, halo: 0.5, recoverDetail: 0.5, sharp: 0.4, grain: 0.05 };
     const upscale: UpscaleOrder = { factor: 4, softness: 1.5, ...sliders };
@@ -90,14 +90,14 @@ describe('an enlarged video', () => {
     expect(first.equals(await bytes())).toBe(true);
   });
 
-  it('is ProRes in a MOV where that is ordered', async () => {
+  it('is ProRes in a MOV when ordered so', async () => {
     const source = video([...moving('160x90', 1), ...SOUND, ...H264]);
     const { outcome, path } = await make({ media: [source], upscale: { factor: 2, outputFormat: 'prores' } });
     expect(outcome).toMatchObject({ output: { contentType: 'video/quicktime' } });
     expect(streamsOf(path).video).toMatchObject({ codec: 'prores', width: 320, height: 180, frames: 25 });
   });
 
-  it('slowed down is exactly so much longer, in picture and sound', async () => {
+  it('slowed down is longer by exactly that factor, in image and sound', async () => {
     const source = video([...moving('160x90', 2), ...SOUND, ...H264]);
     const upscale: UpscaleOrder = { factor: 1, slowdownFactor: 4, targetFps: 30 };
     const { path } = await make({ media: [source], upscale });
@@ -109,13 +109,13 @@ describe('an enlarged video', () => {
   it.each([
     ['two frames', 0.08, { factor: 2, slowdownFactor: 8 }, { frames: 16, width: 320 }],
     ['one frame', 0.04, { factor: 2, targetFps: 50 }, { frames: 2, width: 320 }],
-  ] as const)('may have %s only', async (_, seconds, upscale, expected) => {
+  ] as const)('accepts %s only', async (_, seconds, upscale, expected) => {
     const source = video([...moving('160x90', seconds), ...H264], { seconds, framesPerSecond: 25 });
     const { path } = await make({ media: [source], upscale });
     expect(streamsOf(path).video).toMatchObject(expected);
   });
 
-  it('stands upright when its source was turned by its header', async () => {
+  it('is upright when the header of its source rotates it', async () => {
     const flat = video([...moving('160x90', 0.4), ...H264]);
     const turned = ['-i', flat.path, '-c', 'copy', '-metadata:s:v:0', 'rotate=90'];
     const rotated = video(turned, { width: 90, height: 160 });
@@ -125,13 +125,13 @@ describe('an enlarged video', () => {
     expect(upright).toBeGreaterThan(0.9);
   });
 
-  it('with fewer pictures than its source has is a failure', async () => {
+  it('with fewer frames than its source is a failure', async () => {
     const source = video([...moving('160x90', 1), ...H264], { frames: 40 });
     const { outcome } = await make({ media: [source], upscale: { factor: 2 } });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });
   });
 
-  it('of a file that is no video is refused', async () => {
+  it('of a file that is not a video is refused', async () => {
     const { outcome } = await make({ media: [{ ...measured, path: JFK }], upscale: { factor: 1 } });
     expect(outcome).toMatchObject({ status: 'refused', reason: 'failed' });
   });

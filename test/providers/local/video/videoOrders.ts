@@ -1,4 +1,4 @@
-/** Orders to the local video models, and what their outputs are by measurement. */
+/** Orders for the local video models, and measurements of their outputs. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,13 @@ import { ffmpeg, mediaTools } from '../../../engines/media/recordings.ts';
 let folder: string | undefined;
 let runs = 0;
 
-/** With signs that mean something to filters, as a folder of an operator may have. */
+/** The path contains characters that are special in filters, as an operator's folder may. */
 function outputs(): string {
   folder ??= mkdtempSync(join(tmpdir(), "farebox video:a,b'[c] "));
   return folder;
 }
 
-/** The next file of the same process gets another one. */
+/** The next file of this process gets a new folder. */
 export function removeOutputs(): void {
   if (folder !== undefined) rmSync(folder, { recursive: true });
   folder = undefined;
@@ -25,7 +25,7 @@ export function removeOutputs(): void {
 
 export interface Made {
   outcome: Outcome;
-  /** Of the output, where there is one. */
+  /** Path of the output, or empty. */
   path: string;
   heartbeats: number;
 }
@@ -48,7 +48,7 @@ export async function make(order: Partial<VideoRequest>, signal = new AbortContr
   return { outcome, path: outcome.status === 'done' ? outcome.output.path : '', heartbeats };
 }
 
-/** A picture made by an ffmpeg source and filters, as the medium of a role. */
+/** Makes an image from an ffmpeg source and filters, as the medium of a role. */
 export function picture(role: MediaRole, filters: string, place: { index?: number } = {}): MediaFile {
   const path = join(outputs(), `picture ${runs++}.png`);
   ffmpeg(['-f', 'lavfi', '-i', filters, '-frames:v', '1', path]);
@@ -65,7 +65,7 @@ export function picture(role: MediaRole, filters: string, place: { index?: numbe
   return { role, index: place.index ?? 0, kind: 'image', path, ...described };
 }
 
-/** A video made with the given arguments, as a source. */
+/** Makes a video from ffmpeg arguments, as a source. */
 export function video(options: readonly string[], measured: Partial<MediaFile> = {}): MediaFile {
   const path = join(outputs(), `source ${runs++}.mp4`);
   ffmpeg([...options, path]);
@@ -84,7 +84,7 @@ interface Stream {
   codec: string;
   width: number;
   height: number;
-  /** Decoded. */
+  /** Counted by decoding. */
   frames: number;
   seconds: number;
   pixelFormat: string;
@@ -114,7 +114,7 @@ export function streamsOf(path: string): { video?: Stream; audio?: Stream; tags:
 
 const SIDE = 96;
 
-/** The grey values of one frame, brought to 96 by 96. */
+/** Grey values of one frame, scaled to 96 by 96. */
 export function greyOf(path: string, frame = 0, before = 'null'): Uint8Array {
   const filters = `select='eq(n,${frame})',${before},scale=${SIDE}:${SIDE}:flags=area,format=gray`;
   return execFileSync(mediaTools().ffmpegPath, [
@@ -122,7 +122,7 @@ export function greyOf(path: string, frame = 0, before = 'null'): Uint8Array {
   ]);
 }
 
-/** Structural similarity of two pictures by windows of 8 by 8 (Wang et al. 2004): 1 for equal ones. */
+/** Structural similarity of two images by windows of 8 by 8 (Wang et al. 2004): 1 if equal. */
 export function similarity(left: Uint8Array, right: Uint8Array): number {
   const scores: number[] = [];
   for (let top = 0; top < SIDE; top += 8) {
@@ -147,7 +147,7 @@ function windowScore(left: Uint8Array, right: Uint8Array, corner: number): numbe
   );
 }
 
-/** Loudness of a part of the sound track: root mean square, full scale is 1. */
+/** Loudness of a part of the sound track: root mean square, 1 at full scale. */
 export function loudness(path: string, [from, to]: readonly [number, number]): number {
   const raw = execFileSync(mediaTools().ffmpegPath, [
     ...['-v', 'error', '-i', `file:${path}`, '-af', `atrim=${from}:${to}`, '-ac', '1', '-f', 'f32le', 'pipe:1'],

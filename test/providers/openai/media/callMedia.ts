@@ -1,4 +1,4 @@
-/** Calls the adapter against the stub, in a private folder, with short patience. */
+/** Calls the adapter against the stub, in a private folder, with short timeouts. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { testWav } from '../../../stubs/elevenlabsAudio.ts';
 import { timeoutsFor } from '../../../stubs/elevenlabsFaults.ts';
 import { type OpenAiMediaStub, STUB_PNG, startOpenAiMediaStub } from '../../../stubs/openaiMedia.ts';
 
-/** Found in no error. */
+/** Must appear in no error. */
 export const PROMPT = 'A lighthouse in a storm.';
 export const SECRET = 'stub-key';
 

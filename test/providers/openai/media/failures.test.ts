@@ -1,4 +1,4 @@
-/** What goes wrong upstream, and the word for it that decides what happens next. */
+/** Upstream failures of synchronous media, and the reason that each is mapped to. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
@@ -149,7 +149,7 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
     [...SHARED, ...TRANSCRIPTS],
   ],
   ['speech', async () => await whole(desk.open()), [...SHARED, ...SPEECH]],
-])('in place of %s', (_operation, ask, cases) => {
+])('failures in place of %s', (_operation, ask, cases) => {
   it.each(cases)('%s', async (_what, behaviour, reason) => {
     desk.stub.next.push(behaviour);
     const failure = await failureOf(ask());
@@ -163,12 +163,12 @@ describe.each<[string, () => Promise<unknown>, Case[]]>([
   });
 });
 
-describe('a speech that breaks after it began', () => {
+describe('a speech stream that breaks after its start', () => {
   it.each<Case>([
     ['cut', { kind: 'cut-body' }, 'lost'],
     ['silent', { kind: 'silent-mid-body' }, 'timeout'],
     ['endless', { kind: 'gigabyte' }, 'garbage'],
-  ])('%s: the reader is told', async (_what, behaviour, reason) => {
+  ])('fails its reader when it is %s', async (_what, behaviour, reason) => {
     desk.stub.next.push(behaviour);
     const speech = await desk.speak();
     expect(await failureOf(heard(speech))).toMatchObject({ reason });
@@ -176,7 +176,7 @@ describe('a speech that breaks after it began', () => {
 });
 
 describe('an abort', () => {
-  it.each(['makeImages', 'editImage', 'transcribe', 'speak'] as const)('ends the connection of %s', async (call) => {
+  it.each(['makeImages', 'editImage', 'transcribe', 'speak'] as const)('closes the connection of %s', async (call) => {
     desk.stub.next.push({ kind: 'hang' });
     const left = new AbortController();
     const context = await desk.context(left.signal);
@@ -194,11 +194,14 @@ describe('an abort', () => {
     await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
   });
 
-  it.each(['before its first byte was read', 'in the middle'])('of a speech that is left %s', async (when) => {
-    desk.stub.pieceMs = 50;
-    const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
-    if (when === 'in the middle') await reader.next();
-    await reader.return?.();
-    await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
-  });
+  it.each(['before its first byte was read', 'in the middle'])(
+    'ends the connection of a speech left %s',
+    async (when) => {
+      desk.stub.pieceMs = 50;
+      const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
+      if (when === 'in the middle') await reader.next();
+      await reader.return?.();
+      await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
+    },
+  );
 });

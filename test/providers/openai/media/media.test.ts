@@ -1,4 +1,4 @@
-/** What the adapter asks the service for, and what it makes of its answers. */
+/** Requests that the adapter sends for media, and what it makes of the replies. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ afterEach(() => desk.close());
 const sent = () => desk.stub.received.at(-1);
 
 describe('new pictures', () => {
-  it('are as many as were ordered, as files', async () => {
+  it('are as many files as ordered', async () => {
     const made = await desk.make({ count: 3 });
     expect(await contents(made)).toEqual([STUB_PNG, STUB_PNG, STUB_PNG]);
     expect(made.map(({ contentType }) => contentType)).toEqual(Array(3).fill('image/png'));
@@ -43,12 +43,12 @@ describe('new pictures', () => {
       { style: 'Anime', negativePrompt: 'birds' },
       { prompt: `${PROMPT}\n\nStyle: Anime.\n\nAvoid: birds` },
     ],
-  ] as const)('of %s, ordered as %j, are asked for by %j', async (upstreamModel, order, fields) => {
+  ] as const)('of %s ordered as %j are requested as %j', async (upstreamModel, order, fields) => {
     await desk.make({ upstreamModel, ...order });
     expect(sent()?.fields).toMatchObject(fields);
   });
 
-  it('of open servers have their sampling fields', async () => {
+  it('of compatible servers accept their sampling fields', async () => {
     const order = { negativePrompt: 'birds', steps: 8, guidance: 4, seed: 7, width: 640, height: 360 };
     await desk.make({ upstreamModel: 'open-diffusion', ...order });
     const fields = { negative_prompt: 'birds', num_inference_steps: 8, guidance_scale: 4, seed: 7 };
@@ -61,19 +61,19 @@ describe('new pictures', () => {
       { styleReferences: [{ image: { path: '', contentType: '', width: 1, height: 1 }, strength: 1 }] },
       'style references',
     ],
-  ])('are refused before anything is sent where the service has no field: %j', async (order, words) => {
+  ])('are refused before anything is sent if the service lacks the field: %j', async (order, words) => {
     const failure = await failureOf(desk.make(order));
     expect(failure.reason).toBe('refused');
     expect(failure.words).toContain(words);
     expect(desk.stub.received).toEqual([]);
   });
 
-  it('are every size within the bounds of the model', async () => {
+  it("may have every size within the model's bounds", async () => {
     const media = desk.open();
     const context = await desk.context();
     const ask = async (change: Parameters<typeof imageOrder>[0]) => {
       desk.stub.next.push({ kind: 'ok', contentType: 'application/json', body: '{"data":[]}' });
-      // The stub refuses a size out of bounds before it answers anything.
+      // The stub refuses a size out of bounds before it answers.
       expect(await failureOf(media.makeImages(imageOrder(change), context))).toMatchObject({
         reason: 'garbage',
       });
@@ -85,14 +85,14 @@ describe('new pictures', () => {
     for (const width of edges) for (const height of edges) await ask({ width, height });
   });
 
-  it('come from an address of the service itself, with the credential', async () => {
+  it("are fetched from the service's own URL with the credential", async () => {
     desk.stub.answersUrls = true;
     desk.stub.models.push('chatgpt-image-latest');
     const made = await desk.make({ upstreamModel: 'chatgpt-image-latest', count: 2 });
     expect(await contents(made)).toEqual([STUB_PNG, STUB_PNG]);
   });
 
-  it('are not fetched from an address of ours that an answer names', async () => {
+  it('are not fetched from a private address that a reply names', async () => {
     let asked = 0;
     const inner = createServer((_, response) => {
       asked += 1;
@@ -110,7 +110,7 @@ describe('new pictures', () => {
     await new Promise((resolve) => inner.close(resolve));
   });
 
-  it('arrive whole in pieces of any size, also with escaped slashes', async () => {
+  it('arrive whole in chunks of any size, also with escaped slashes', async () => {
     const big = Buffer.alloc(3_000_001, 'picture');
     STUB_PNG.copy(big);
     const json = JSON.stringify({
@@ -124,7 +124,7 @@ describe('new pictures', () => {
 });
 
 describe('an edit', () => {
-  it('sends every image in order, as a form', async () => {
+  it('sends all images in order, as a form', async () => {
     const made = await desk.edit({ resolution: '1K', quality: 'medium' });
     expect(await contents([made])).toEqual([STUB_PNG]);
     const part = { name: 'image[]', type: 'image/png', bytes: STUB_PNG.length };
@@ -132,16 +132,16 @@ describe('an edit', () => {
       { ...part, filename: 'image-1.png' },
       { ...part, filename: 'image-2.png' },
     ]);
-    // The shape is that of the base.
+    // The aspect ratio is that of the base.
     expect(sent()?.fields).toMatchObject({ size: '1248x832', quality: 'medium', output_format: 'png' });
   });
 
-  it('leaves the size to the service where none was ordered', async () => {
+  it('leaves the size to the service when none is ordered', async () => {
     await desk.edit();
     expect(sent()?.fields).not.toHaveProperty('size');
   });
 
-  it('is JSON for the service that takes no form', async () => {
+  it('is JSON for a service that accepts no form', async () => {
     await desk.edit({ upstreamModel: 'grok-imagine-image', aspectRatio: '16:9' });
     const images = Array(2).fill({
       type: 'image_url',
@@ -150,7 +150,7 @@ describe('an edit', () => {
     expect(sent()?.fields).toMatchObject({ aspect_ratio: '16:9', images });
   });
 
-  it('of more images than the service takes is refused before it is sent', async () => {
+  it('with more images than the service accepts is refused before it is sent', async () => {
     const { images } = imageEdit(desk.folder);
     const many = Array.from({ length: 17 }, () => images[0]).filter((image) => image !== undefined);
     expect(await failureOf(desk.edit({ images: many }))).toMatchObject({ reason: 'refused' });
@@ -159,7 +159,7 @@ describe('an edit', () => {
 });
 
 describe('a transcript', () => {
-  it('has words and segments where the model tells times', async () => {
+  it('has words and segments if the model returns timestamps', async () => {
     const segments = [{ text: 'Hello there.', start: 0, end: 0.9 }];
     expect(await desk.transcribe({ timestamps: true, language: 'en' })).toEqual({
       ...{ text: 'Hello there.', words: STUB_WORDS, segments },
@@ -180,7 +180,7 @@ describe('a transcript', () => {
     ['mov', 'audio/mp4', 'recording.m4a'],
     ['matroska', 'audio/webm', 'recording.webm'],
     ['ogg', 'audio/ogg', 'recording.ogg'],
-  ])('is ordered under a name that tells the container: %s', async (demuxer, contentType, filename) => {
+  ])('is sent with a file name that shows the container: %s', async (demuxer, contentType, filename) => {
     const recording = { path: `${desk.folder}/source.wav`, contentType, demuxer, seconds: 1 };
     await desk.transcribe({ recording });
     expect(sent()?.files[0]).toMatchObject({ filename, type: contentType });
@@ -188,7 +188,7 @@ describe('a transcript', () => {
 });
 
 describe('speech', () => {
-  it.each(['mp3', 'wav', 'pcm', 'opus', 'flac', 'aac'] as const)('comes whole as %s', async (format) => {
+  it.each(['mp3', 'wav', 'pcm', 'opus', 'flac', 'aac'] as const)('arrives whole as %s', async (format) => {
     const audio = await heard(await desk.speak({ format }));
     if (format === 'mp3') expect(audio).toEqual(silentMp3(1));
     if (format === 'wav') expect(audio).toEqual(testWav(1));
@@ -201,7 +201,7 @@ describe('speech', () => {
     });
   });
 
-  it('begins before its end, and comes in the pieces of the service', async () => {
+  it('starts before it is complete, and arrives in the chunks of the service', async () => {
     desk.stub.pieceMs = 30;
     const { bytes } = await desk.speak();
     expect(sent()?.aborted).toBe(false);
@@ -210,7 +210,7 @@ describe('speech', () => {
     expect(pieces).toBeGreaterThan(3);
   });
 
-  it('is told its speed and its style, in fields that the service knows', async () => {
+  it('is requested with speed and style, in fields that the service knows', async () => {
     const order = { speed: 1.5, style: 'Whisper.', language: 'en', temperature: 0.3, topP: 0.9 };
     await heard(await desk.speak(order));
     expect(sent()?.fields).toMatchObject({ speed: 1.5, instructions: 'Whisper.' });

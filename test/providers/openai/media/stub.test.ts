@@ -1,4 +1,4 @@
-/** The stand-in is what OpenAI's own client takes it for: only then is our adapter held against it. */
+/** Checks the stub with OpenAI's own client, so that tests of our adapter may rely on it. */
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
@@ -21,7 +21,7 @@ async function failure(work: PromiseLike<unknown>): Promise<InstanceType<typeof 
   return error;
 }
 
-it('makes pictures of the size that was asked for', async () => {
+it('makes images of the requested size', async () => {
   const { data } = await client().images.generate({ model: 'gpt-image-2', prompt, n: 2, size: '1536x864' });
   expect(data).toHaveLength(2);
   expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64')).toEqual(STUB_PNG);
@@ -29,7 +29,7 @@ it('makes pictures of the size that was asked for', async () => {
   expect(await failure(wrong)).toMatchObject({ status: 400, code: 'invalid_value' });
 });
 
-it('edits one picture or several', async () => {
+it('edits one image or several', async () => {
   const one = await client().images.edit({ model: 'gpt-image-2', prompt, image: await png('a.png') });
   expect(one.data).toHaveLength(1);
   const image = [await png('a.png'), await png('b.png')];
@@ -43,7 +43,7 @@ it('refuses a prompt by its safety system', async () => {
   expect(await failure(refused)).toMatchObject({ status: 400, code: 'moderation_blocked' });
 });
 
-it('transcribes, with times where the model tells them', async () => {
+it('transcribes, with timestamps if the model returns them', async () => {
   const plain = await client().audio.transcriptions.create({ model: 'gpt-4o-transcribe', file: await wav() });
   expect(plain.text).toBe('Hello there.');
   const timed = await client().audio.transcriptions.create({
@@ -63,7 +63,7 @@ it('speaks', async () => {
   expect(await failure(unknown)).toMatchObject({ status: 400 });
 });
 
-it('refuses a wrong key and an unknown model, and breaks as it is told', async () => {
+it('refuses a wrong key and an unknown model, and breaks as configured', async () => {
   const make = (model: string, key?: string) => client(key).images.generate({ model, prompt });
   expect(await failure(make('gpt-image-2', 'wrong'))).toMatchObject({ status: 401 });
   expect(await failure(make('gpt-image-0'))).toMatchObject({ status: 404, code: 'model_not_found' });

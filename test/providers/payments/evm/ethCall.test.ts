@@ -34,26 +34,26 @@ async function ask(name: string) {
   return await calls.ethCall(chain.network, { to, data, gas: 1_000_000n }, within);
 }
 
-test('a contract answers, refuses, runs out of gas, or says too much', async () => {
+test('distinguishes an answer, a revert, exhausted gas and an oversized answer of a contract', async () => {
   expect(await ask('YesWallet')).toEqual({ ok: true, data: MAGIC });
   expect(await ask('RevertingWallet')).toEqual({ ok: false });
   expect(await ask('EndlessWallet')).toEqual({ ok: false });
   expect(await ask('VerboseWallet')).toEqual({ ok: false });
 });
 
-test('code that is not deployed runs too', async () => {
+test('runs code that is not deployed', async () => {
   // Returns the number 7.
   const code = '0x600760005260206000f3';
   const answer = await calls.ethCall(chain.network, { data: code, gas: 100_000n }, within);
   expect(answer).toEqual({ ok: true, data: `0x${'7'.padStart(64, '0')}` });
 });
 
-test('gas beyond our own bound is not asked for', async () => {
+test('never requests gas beyond our own bound', async () => {
   await calls.ethCall(chain.network, { data: '0x00', gas: 10n ** 15n }, within);
   expect(node.bodies.at(-1)).toContain('"gas":"0x989680"');
 });
 
-test('no node, a silent one, and one of another chain say nothing', async () => {
+test('reports the chain as unavailable without a node, with a failing node, and with a node of another chain', async () => {
   const call = { data: '0x00', gas: 1n } as const;
   await expect(calls.ethCall('eip155:1', call, within)).rejects.toThrow(ChainUnavailable);
   node.fail('answers 500');

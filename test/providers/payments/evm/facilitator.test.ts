@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe('an honest facilitator', () => {
-  test('settles a payment of either shape, and the chain shows it', async () => {
+  test('settles a payment of either shape, and the chain confirms it', async () => {
     for (const shape of ['second', 'flat'] as const) {
       const signed = await signedOn(chain);
       const flat = { scheme: 'exact', network: 'base-sepolia', payload: payloadOf(signed) };
@@ -45,7 +45,7 @@ describe('an honest facilitator', () => {
     }
   });
 
-  test('refuses what cannot be paid, and that is certain', async () => {
+  test('refuses an impossible payment with certainty', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     const { payer } = signed;
@@ -61,7 +61,7 @@ describe('an honest facilitator', () => {
 });
 
 describe('a facilitator that lies', () => {
-  test.each(Object.keys(LIES) as (keyof typeof LIES)[])('%s: nothing can be credited', async (lie) => {
+  test.each(Object.keys(LIES) as (keyof typeof LIES)[])('%s: no payment is credited', async (lie) => {
     const payment = await readOn(network, await signedOn(chain));
     facilitator.behave(lie);
     const outcome = await network.settle(payment, within);
@@ -71,7 +71,7 @@ describe('a facilitator that lies', () => {
   });
 
   test.each(Object.keys(MUDDLES) as (keyof typeof MUDDLES)[])(
-    '%s: it is not called refused, and the chain shows the payment',
+    '%s: the outcome is not refused, and the chain shows the payment',
     async (muddle) => {
       const before = await chain.balanceOf(PAYEE);
       const payment = await readOn(network, await signedOn(chain));
@@ -86,7 +86,7 @@ describe('a facilitator that lies', () => {
   );
 
   test.each((Object.keys(SILENCES) as (keyof typeof SILENCES)[]).filter((silence) => silence !== 'hangs'))(
-    '%s: it is asked once, and nobody knows',
+    '%s: the facilitator is called once, and the outcome stays unknown',
     async (silence) => {
       const payment = await readOn(network, await signedOn(chain));
       facilitator.behave(silence);
@@ -98,13 +98,13 @@ describe('a facilitator that lies', () => {
     },
   );
 
-  test('one that says nothing is given up when the caller gives up', async () => {
+  test("a silent facilitator is aborted at the caller's deadline", async () => {
     const payment = await readOn(network, await signedOn(chain));
     facilitator.behave('hangs');
     await expect(network.settle(payment, AbortSignal.timeout(100))).rejects.toThrow(/timeout|aborted/i);
   });
 
-  test('one that is not there is certain to have done nothing', async () => {
+  test('an unreachable facilitator has certainly settled nothing', async () => {
     const gone = networkOn(chain, { facilitatorUrl: 'http://127.0.0.1:9', feePayerKeyEnv: undefined });
     const payment = await readOn(gone, await signedOn(chain));
     expect(await gone.settle(payment, within)).toMatchObject({ outcome: 'refused' });
@@ -112,7 +112,7 @@ describe('a facilitator that lies', () => {
   });
 });
 
-test('checking a payment asks the chain, and never the facilitator', async () => {
+test('verifies a payment against the chain, never against the facilitator', async () => {
   const { settle, verify } = facilitator.counts;
   facilitator.verifies('nothing');
   await network.verify(await readOn(network, await signedOn(chain)), within);

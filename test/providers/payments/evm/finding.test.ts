@@ -38,7 +38,7 @@ function opened(some: Parameters<typeof networkOn>[1] = {}, on: Pick<EvmChain, '
   return network;
 }
 
-/** Through so many of the nodes that can be told to lie. */
+/** Reads through this many of the nodes whose answers the tests can falsify. */
 function through(count: number, confirmations = 0): PaymentNetwork {
   return opened({ rpcUrls: urlsOf(count), confirmations });
 }
@@ -58,8 +58,8 @@ function node(place: number): TestNode {
   return found;
 }
 
-describe('how deep a payment must be', () => {
-  test('it is pending until so many blocks stand on top of its own', async () => {
+describe('required confirmations of a payment', () => {
+  test('keep it pending until that many blocks follow its own', async () => {
     const network = opened({ confirmations: 3 });
     const { payment, transaction } = await paid();
     for (let blocks = 0; blocks < 3; blocks += 1) {
@@ -69,7 +69,7 @@ describe('how deep a payment must be', () => {
     expect(await network.find(payment, within)).toEqual({ state: 'final', transaction, amount: '10000000' });
   });
 
-  test('a reorganisation before that takes it back, and it can be handed in again', async () => {
+  test('keep it reversible by a reorganisation, after which it can be settled again', async () => {
     const network = opened({ confirmations: 2 });
     const { payment, transaction } = await paid();
     await chain.mine(1);
@@ -83,7 +83,7 @@ describe('how deep a payment must be', () => {
     expect(await network.find(payment, within, transaction)).toMatchObject({ state: 'final' });
   });
 
-  test('what lies after a snapshot never was', async () => {
+  test('a payment after a restored snapshot is absent', async () => {
     const before = await chain.snapshot();
     const signed = await signedOn(chain);
     const payment = await readOn(opened(), signed);
@@ -98,7 +98,7 @@ describe('how deep a payment must be', () => {
     await chain.revert(before);
   });
 
-  test('a node that shows the receipt of a block that its chain has not is not believed', async () => {
+  test("ignores a receipt whose block is not on the node's chain", async () => {
     const { payment, transaction } = await paid();
     const network = through(1);
     const elsewhere = `0x${'e'.repeat(64)}`;
@@ -112,7 +112,7 @@ describe('how deep a payment must be', () => {
 });
 
 describe('when its time is over', () => {
-  test('it is gone only once a block that stays says so', async () => {
+  test('is gone only when a final block proves it', async () => {
     const before = await chain.snapshot();
     const signed = await signedOn(chain);
     const network = opened({ confirmations: 2 });
@@ -127,7 +127,7 @@ describe('when its time is over', () => {
     await chain.revert(before);
   });
 
-  test('a payment that came in the last second is found all the same', async () => {
+  test('settled in the last second is still found', async () => {
     const before = await chain.snapshot();
     const signed = await signedOn(chain);
     const network = opened();
@@ -140,7 +140,7 @@ describe('when its time is over', () => {
   });
 });
 
-describe('an authorization that was used before it was presented', () => {
+describe('an authorization that was used before it was submitted', () => {
   test('is found within a day, and is told as used before where it was earlier', async () => {
     const own = await startEvmChain();
     try {
@@ -164,18 +164,18 @@ describe('an authorization that was used before it was presented', () => {
   });
 });
 
-test('a payment on its way is found after the token was changed in the configuration', async () => {
+test('finds a payment in flight after the configured token changed', async () => {
   const { payment, transaction } = await paid();
   const other = await chain.deploy(TEST_USD);
   const changed = opened({ asset: other.toLowerCase() });
   expect(await changed.find(payment, within)).toMatchObject({ state: 'final', transaction });
 });
 
-describe('what is no payment', () => {
-  test("two authorizations in one transaction: the transfer of one is not the other's", async () => {
+describe('wrong transfers', () => {
+  test("does not credit one of two authorizations in a transaction with the other's transfer", async () => {
     const first = await signedOn(chain);
     const payer = first.payer;
-    // To himself, though he showed us one to us: the same nonce, another recipient.
+    // The payer signs a transfer to himself with the same nonce as the one shown to us.
     const promised = await readOn(opened(), first);
     const used = { ...first.authorization, to: payer.address };
     const second = await chain.authorization({
@@ -209,7 +209,7 @@ describe('what is no payment', () => {
     ['NoTransfer', 1],
     ['LessThanSigned', 2],
     ['ToSomebodyElse', 3],
-  ])('an authorization that is used without the money: %s', async (_name, oddity) => {
+  ])('an authorization used without the money is wrong: %s', async (_name, oddity) => {
     const { abi } = testContract('OddUSD');
     const odd = await startEvmChain({ token: testContract('OddUSD') });
     try {
@@ -224,7 +224,7 @@ describe('what is no payment', () => {
     }
   });
 
-  test('a transaction that has nothing to do with it, as a hint', async () => {
+  test('an unrelated transaction as the hint finds nothing', async () => {
     const { transaction } = await paid();
     const payment = await readOn(opened(), await signedOn(chain));
     expect(await opened().find(payment, within, transaction)).toEqual({ state: 'absent', gone: false });
@@ -260,7 +260,7 @@ describe('several nodes', () => {
       expect(found).toMatchObject({ state: expect.stringMatching(/pending|absent/) });
   });
 
-  test.each(LIES)('one of three says %s: the other two are believed', async (_name, lie) => {
+  test.each(LIES)('one of three says %s: the answer of the other two counts', async (_name, lie) => {
     const { payment, transaction } = await paid();
     const network = through(3);
     await network.find(payment, within);
@@ -268,7 +268,7 @@ describe('several nodes', () => {
     expect(await network.find(payment, within)).toEqual({ state: 'final', transaction, amount: '10000000' });
   });
 
-  test('a payment that one of three made up is none', async () => {
+  test('a payment invented by one of three is absent', async () => {
     const { transaction } = await paid();
     const network = through(3);
     const payment = await readOn(network, await signedOn(chain));
@@ -279,7 +279,7 @@ describe('several nodes', () => {
     expect(found).toEqual({ state: 'absent', gone: false });
   });
 
-  test('one that lags behind makes a payment pending, until it has caught up', async () => {
+  test('a node that lags behind keeps a payment pending until it has caught up', async () => {
     const { payment, transaction } = await paid();
     await chain.mine(2);
     const network = through(2, 2);
@@ -297,7 +297,7 @@ describe('several nodes', () => {
     'answers garbage',
     'answers 10 MB',
     'stops halfway',
-  ] as const)('one that %s: of three it is not missed, of two nothing can be said', async (how) => {
+  ] as const)('one that %s: three nodes still decide, two do not', async (how) => {
     const { payment } = await paid();
     const [three, two] = [through(3), through(2)];
     node(1).fail(how);
@@ -305,7 +305,7 @@ describe('several nodes', () => {
     await expect(two.find(payment, within)).rejects.toThrow(ChainUnavailable);
   });
 
-  test('one on another chain is not believed, before it says anything and after', async () => {
+  test('a node of another chain is not trusted until it reports the right chain', async () => {
     const { payment } = await paid();
     node(0).rewrite(({ method }, reply) => (method === 'eth_chainId' ? { ...reply, result: '0x1' } : undefined));
     const network = through(1);
@@ -315,7 +315,7 @@ describe('several nodes', () => {
     expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
   });
 
-  test('a token of other decimals is none of ours', async () => {
+  test('a token with other decimals is not accepted', async () => {
     const { payment } = await paid();
     const decimals = '0x313ce567';
     node(0).rewrite(({ params }, reply) =>
@@ -324,7 +324,7 @@ describe('several nodes', () => {
     await expect(through(1).verify(payment, within)).rejects.toThrow(ChainUnavailable);
   });
 
-  test('a node that grants short ranges of blocks is asked for shorter ones', async () => {
+  test('a node that limits block ranges is queried with shorter ones', async () => {
     const { payment, transaction } = await paid();
     await chain.mine(300);
     node(0).rewrite(({ method, params, id, jsonrpc }) => {
@@ -335,7 +335,7 @@ describe('several nodes', () => {
     expect(await through(1).find(payment, within)).toMatchObject({ state: 'final', transaction });
   });
 
-  test('the verification is refused or good only when they agree', async () => {
+  test('a verification succeeds only with enough agreeing nodes', async () => {
     const payment = await readOn(opened(), await signedOn(chain));
     node(1).rewrite(({ method }, reply) =>
       method === 'eth_call' && JSON.stringify(reply.result).length < 10
@@ -347,9 +347,9 @@ describe('several nodes', () => {
   });
 });
 
-test('a node that does not answer is not waited for where enough others agree', async () => {
+test('does not wait for a silent node when enough others agree', async () => {
   const { payment } = await paid();
-  // Its own deadline lies far behind that of the test.
+  // The node's own deadline is far beyond that of the test.
   const network = networkOn(chain, { rpcUrls: urlsOf(3) }, 3_600_000);
   open.push(network);
   await network.find(payment, within);
@@ -357,7 +357,7 @@ test('a node that does not answer is not waited for where enough others agree', 
   expect(await network.find(payment, within)).toMatchObject({ state: 'final' });
 });
 
-test('whoever asks may stop asking', async () => {
+test("ends at the caller's deadline", async () => {
   const { payment } = await paid();
   node(0).fail('hangs');
   await expect(through(1).find(payment, AbortSignal.timeout(50))).rejects.toThrow(/aborted|timeout/i);

@@ -1,4 +1,4 @@
-/** One field changed at a time in a payment that was good: what is put there, and by which code it is refused. */
+/** Single-field changes of a valid payment, each with the code of its refusal. */
 import type { PaymentRefusalCode } from '../../../../domain/payments/envelope.ts';
 
 export interface World {
@@ -13,7 +13,7 @@ export interface World {
   nonce: string;
 }
 
-/** `path`: of the field; `values` with `undefined` in it: the field is left out. */
+/** `path` names the field; `undefined` among `values` removes it. */
 export interface Row {
   path: string;
   code: PaymentRefusalCode;
@@ -22,11 +22,11 @@ export interface Row {
 
 const HUGE = String(2n ** 256n - 1n);
 const ZERO = `0x${'0'.repeat(40)}`;
-/** Of a whole number: none of these is one. */
+/** Invalid values of a whole number. */
 const NO_NUMBERS = ['', '-1', '+1', '1e3', '0x10', '01', '1.0', ' 1', '1 ', 'now', null, undefined, 5, true, ['1'], {}];
 const NO_TEXTS = [null, undefined, 5, false, ['exact'], {}];
 const NO_OBJECTS = [null, 'x', 5, true, []];
-/** None of them is ten dollars in smallest units. */
+/** Values other than ten dollars in the smallest unit. */
 const OTHER_AMOUNTS = [
   '9999999',
   '10000001',
@@ -57,12 +57,12 @@ const OTHER_NETWORKS = [
 ];
 const NO_HEX = ['', '0x', 'zz', '0xzz', null, undefined, 5, {}, ['0x12']];
 
-/** In the shape of version 2. */
+/** Version 2 of the payload. */
 export function secondTable(world: World): Row[] {
   return [...envelopeRows(), ...acceptedRows(world), ...authorizationRows(world), ...signatureRows(world)];
 }
 
-/** In the flat shape, where the amount is the payer's alone. */
+/** The flat payload, whose only amount is the one that the payer signed. */
 export function flatTable(world: World): Row[] {
   return [
     {
@@ -88,7 +88,7 @@ export function flatTable(world: World): Row[] {
       code: 'AMOUNT_TOO_HIGH',
       values: ['10000000001', HUGE, '9'.repeat(78)],
     },
-    // Not what was signed.
+    // Differs from the signed value.
     {
       path: 'payload.authorization.value',
       code: 'PAYMENT_VERIFICATION_FAILED',
@@ -263,7 +263,7 @@ function signatureRows({ signature, otherSignature }: World): Row[] {
       code: 'PAYMENT_VERIFICATION_FAILED',
       values: [
         otherSignature,
-        // The other spelling of the same signature.
+        // The other encoding of the same signature.
         `0x${r}${highS}${otherV}`,
         `0x${r}${highS}${v}`,
         `0x${r}${s}${otherV}`,
@@ -289,12 +289,12 @@ function signatureRows({ signature, otherSignature }: World): Row[] {
   ];
 }
 
-/** With another hex digit at one place. */
+/** Changes the hex digit at one place. */
 function flipped(hex: string, place: number): string {
   return `${hex.slice(0, place)}${hex[place] === '0' ? '1' : '0'}${hex.slice(place + 1)}`;
 }
 
-/** A copy of `content` with another value at `path`. */
+/** Copies `content` with another value at `path`. */
 export function changed(content: object, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(content) as Record<string, unknown>;
   const steps = path.split('.');

@@ -44,7 +44,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-/** The whole way up to where it would be settled. */
+/** Runs all checks before the settlement. */
 async function take(content: object): Promise<string> {
   const header = Buffer.from(JSON.stringify(content)).toString('base64');
   const reading = readEnvelope(header, TOP_UP);
@@ -73,39 +73,39 @@ async function mistakes(content: object, table: readonly Row[]): Promise<{ count
   return { count, wrong };
 }
 
-describe('one field changed in a payment that is good', () => {
-  test('the payment itself is taken in both shapes', async () => {
+describe('a valid payment with one changed field', () => {
+  test('is accepted in both shapes while unchanged', async () => {
     expect(await take(second)).toBe('taken');
     expect(await take(flat)).toBe('taken');
     expect(await take({ ...flat, x402Version: 2, network: 'eip155:84532' })).toBe('taken');
   });
 
-  test('is refused by its code in the shape of version 2', async () => {
+  test('is refused with its code in version 2', async () => {
     const { count, wrong } = await mistakes(second, secondTable(world));
     expect(wrong).toEqual([]);
     expect(count).toBeGreaterThan(250);
   });
 
-  test('is refused by its code in the flat shape', async () => {
+  test('is refused with its code in the flat shape', async () => {
     const { count, wrong } = await mistakes(flat, flatTable(world));
     expect(wrong).toEqual([]);
     expect(count).toBeGreaterThan(150);
   });
 
-  test('nothing was handed in', async () => {
+  test('is never submitted to the chain', async () => {
     expect(node.calls.get('eth_sendRawTransaction') ?? 0).toBe(0);
     expect(node.calls.get('eth_estimateGas') ?? 0).toBe(0);
     expect(await chain.balanceOf(PAYEE)).toBe(0n);
   });
 });
 
-describe('what may differ', () => {
+describe('permitted differences', () => {
   const lower = (text: string) => text.toLowerCase();
   const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
   const odd = (text: string) =>
     `0x${[...text.slice(2)].map((sign, place) => (place % 2 ? sign.toUpperCase() : sign.toLowerCase())).join('')}`;
 
-  test.each([lower, upper, odd])('the case of every hexadecimal: it is the same payment', async (spell) => {
+  test.each([lower, upper, odd])('accept any case of the hexadecimal digits as the same payment', async (spell) => {
     const spelled = JSON.parse(
       JSON.stringify(second, (_key, value: unknown) =>
         typeof value === 'string' && /^0x[0-9a-fA-F]{20,}$/.test(value) ? spell(value) : value,
@@ -120,13 +120,13 @@ describe('what may differ', () => {
     expect(await read(spelled)).toEqual(await read(second));
   });
 
-  test('extra may be left out, or name the method of transfer', async () => {
+  test('accept an `extra` that is missing or names the transfer method', async () => {
     expect(await take(changed(second, 'accepted.extra', undefined))).toBe('taken');
     const extra = { name: 'USD Coin', version: '2', assetTransferMethod: 'eip3009' };
     expect(await take(changed(second, 'accepted.extra', extra))).toBe('taken');
   });
 
-  test('fields that nobody knows change nothing', async () => {
+  test('accept unknown fields without an effect', async () => {
     expect(await take(changed(second, 'payload.authorization.note', 'thanks'))).toBe('taken');
     expect(await take(changed(second, 'payload.note', { a: 1 }))).toBe('taken');
   });
@@ -157,7 +157,7 @@ describe('the window of a payment', () => {
     else await expect(reading).rejects.toMatchObject({ code: 'PAYMENT_VERIFICATION_FAILED' });
   });
 
-  test('a payment of the least and of the most is taken', async () => {
+  test('accepts payments of the minimum and the maximum amount', async () => {
     for (const value of [5n * DOLLAR, 10_000n * DOLLAR]) {
       const payload = payloadOf(await signedOn(chain, { value }));
       expect(await take({ ...flat, payload })).toBe('taken');

@@ -44,12 +44,12 @@ afterAll(async () => {
 async function settled(payment: SignedPayment, by = network): Promise<string> {
   const outcome = await by.settle(payment, within());
   if (outcome.outcome !== 'sent' || outcome.transaction === undefined) throw new Error(JSON.stringify(outcome));
-  // A node takes a transaction first, and puts it into a block a moment later.
+  // A node accepts a transaction first and mines it a moment later.
   await chain.mined(outcome.transaction as Hex);
   return outcome.transaction;
 }
 
-/** As the top-up's workflow does it: what was dropped is handed in again. */
+/** Submits dropped transactions again, as the workflow of a top-up does. */
 async function settledAtLast(payment: SignedPayment, by: PaymentNetwork): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const outcome = await by.settle(payment, within());
@@ -62,7 +62,7 @@ async function settledAtLast(payment: SignedPayment, by: PaymentNetwork): Promis
 
 async function untilKnown(payment: SignedPayment, by: PaymentNetwork, hint?: string): Promise<PaymentLookup> {
   for (;;) {
-    // While a block is being made its state may be there before its events.
+    // While a block is being mined, its state may be visible before its events.
     const found = await by.find(payment, within(), hint).catch((error: unknown) => {
       if (!(error instanceof ChainUnavailable)) throw error;
     });
@@ -71,7 +71,7 @@ async function untilKnown(payment: SignedPayment, by: PaymentNetwork, hint?: str
   }
 }
 
-describe('a payment that is good', () => {
+describe('a valid payment', () => {
   test('is read, verified, settled and found, with and without a hint', async () => {
     const signed = await signedOn(chain);
     const before = await chain.balanceOf(PAYEE);
@@ -87,7 +87,7 @@ describe('a payment that is good', () => {
     expect(await network.find(payment, within(), 'nonsense')).toEqual(final);
   });
 
-  test('in the flat legacy shape is the same payment', async () => {
+  test('in the legacy flat shape is the same payment', async () => {
     const signed = await signedOn(chain);
     const flat = {
       x402Version: 1,
@@ -101,7 +101,7 @@ describe('a payment that is good', () => {
     expect(one).toEqual(other);
   });
 
-  test('is JSON, and means the same after it was written and read', async () => {
+  test('serialises to JSON and back without a change', async () => {
     const payment = await readOn(network, await signedOn(chain));
     const copy = JSON.parse(JSON.stringify(payment)) as SignedPayment;
     expect(copy).toEqual(payment);
@@ -109,7 +109,7 @@ describe('a payment that is good', () => {
     expect(await network.find(copy, within())).toMatchObject({ state: 'final' });
   });
 
-  test('of a wallet that is a contract moves its money, and nobody else can sign for it', async () => {
+  test('of a contract wallet moves its money, and nobody else can sign for the wallet', async () => {
     const owner = await chain.newWallet();
     const wallet = await chain.deployNamed('SmartWallet', [owner.address]);
     await chain.mint(wallet, 20n * DOLLAR);
@@ -128,7 +128,7 @@ describe('a payment that is good', () => {
     expect(await network.find(payment, within())).toMatchObject({ state: 'final', amount: '10000000' });
   });
 
-  test.each(['RevertingWallet', 'EndlessWallet'])('of a %s is refused in time', async (name) => {
+  test.each(['RevertingWallet', 'EndlessWallet'])('of a %s is refused within the timeout', async (name) => {
     const wallet = await chain.deployNamed(name);
     await chain.mint(wallet, 20n * DOLLAR);
     const payment = await readOn(network, await signedOn(chain, { from: wallet }));
@@ -139,8 +139,8 @@ describe('a payment that is good', () => {
   });
 });
 
-describe('what happens between the check and the settling', () => {
-  test('the money is gone: nothing is handed in', async () => {
+describe('changes between the check and the settlement', () => {
+  test('missing funds prevent the submission', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     await network.verify(payment, within());
@@ -155,7 +155,7 @@ describe('what happens between the check and the settling', () => {
     expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: false });
   });
 
-  test('somebody else hands it in first: it is found all the same, and never called refused', async () => {
+  test('a submission by somebody else is found, and never reported as refused', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     const { transactionHash } = await chain.settle(signed.authorization, signed.signature);
@@ -166,7 +166,7 @@ describe('what happens between the check and the settling', () => {
     });
   });
 
-  test('its payer uses the nonce for something else: nothing is credited', async () => {
+  test('a nonce that the payer uses elsewhere credits nothing', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     const other = { ...signed.authorization, to: chain.bank.address };
@@ -178,7 +178,7 @@ describe('what happens between the check and the settling', () => {
     expect(await network.find(payment, within(), transactionHash)).toMatchObject({ state: 'wrong' });
   });
 
-  test('its payer cancels it: it can never come any more', async () => {
+  test('a payment that its payer cancels is gone for good', async () => {
     const signed = await signedOn(chain);
     const payment = await readOn(network, signed);
     const { nonce, from: authorizer } = signed.authorization;
@@ -214,13 +214,13 @@ describe('what happens between the check and the settling', () => {
   });
 });
 
-describe('one key in several processes', () => {
-  test('twenty payments at once by two of them: each arrives once', async () => {
+describe('one key shared by several processes', () => {
+  test('settles each of twenty concurrent payments of two processes once', async () => {
     const second = networkOn(chain);
     const before = await chain.balanceOf(PAYEE);
     const payments: SignedPayment[] = [];
     for (let count = 0; count < 20; count += 1) payments.push(await readOn(network, await signedOn(chain)));
-    // They outbid each other now and then: then one's transaction is dropped for the other's, and is sent once more.
+    // They sometimes outbid each other. The dropped transaction is then sent again.
     await Promise.all(payments.map((payment, place) => settledAtLast(payment, place % 2 ? network : second)));
     for (const payment of payments) {
       expect(await network.find(payment, within())).toMatchObject({ state: 'final' });
@@ -229,7 +229,7 @@ describe('one key in several processes', () => {
     await second.close?.();
   });
 
-  test('a transaction that the node forgot is dropped, one that waits is not', async () => {
+  test('reports a transaction that the node forgot as dropped, but not one that waits', async () => {
     const payment = await readOn(network, await signedOn(chain));
     await chain.client.setAutomine(false);
     try {
@@ -240,7 +240,7 @@ describe('one key in several processes', () => {
       await chain.client.dropTransaction({ hash });
       const dropped = { state: 'absent', gone: false, dropped: true };
       expect(await network.find(payment, within(), hash)).toEqual(dropped);
-      // Nobody named one, or it is a facilitator's: nothing is known of it.
+      // No hint, or one of a facilitator: its transaction is unknown.
       expect(await network.find(payment, within())).toEqual({ state: 'absent', gone: false });
       const facilitated = networkOn(chain, {
         facilitatorUrl: 'http://127.0.0.1:1',
@@ -254,7 +254,7 @@ describe('one key in several processes', () => {
     await settledAtLast(payment, network);
   });
 
-  test('the same payment ten times at once moves the money once', async () => {
+  test('moves the money once for ten concurrent submissions of the same payment', async () => {
     const second = networkOn(chain);
     const before = await chain.balanceOf(PAYEE);
     const payment = await readOn(network, await signedOn(chain));
@@ -271,7 +271,7 @@ describe('one key in several processes', () => {
   });
 });
 
-describe('what a node answers to a transaction', () => {
+describe('answers of a node to a transaction', () => {
   const SENDING = 'eth_sendRawTransaction';
   const answering = async (message: string, times = Number.POSITIVE_INFINITY) => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
@@ -292,14 +292,14 @@ describe('what a node answers to a transaction', () => {
     ['already known', 'sent'],
     ['insufficient funds for gas * price + value', 'refused'],
     ['transaction underpriced', 'refused'],
-    // It took the transaction all the same, as the next look shows.
+    // It accepted the transaction nevertheless, as the next read shows.
     ['nonce too low', 'unknown'],
     ['replacement transaction underpriced', 'unknown'],
   ])('%s: %s', async (message, outcome) => {
     expect(await answering(message)).toMatchObject({ outcome });
   });
 
-  test('a hash of something else: nobody knows, but what was sent has a name', async () => {
+  test('a wrong hash leaves the outcome unknown, with the hash that we computed', async () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
     node.rewrite(({ method }, reply) => (method === SENDING ? { ...reply, result: `0x${'1'.repeat(64)}` } : undefined));
@@ -312,7 +312,7 @@ describe('what a node answers to a transaction', () => {
     await own.close?.();
   });
 
-  test('fees and gas beyond all reason: nothing is handed in', async () => {
+  test('excessive fees or gas prevent the submission', async () => {
     const before = node.calls.get(SENDING) ?? 0;
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
@@ -329,7 +329,7 @@ describe('what a node answers to a transaction', () => {
     await own.close?.();
   });
 
-  test('silence: whether it was handed in is unknown, and the chain tells', async () => {
+  test('a lost answer leaves the outcome unknown until the chain shows the payment', async () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
     node.rewrite(({ method }, reply) => (method === SENDING ? { ...reply, jsonrpc: 'lost' } : undefined));
@@ -340,7 +340,7 @@ describe('what a node answers to a transaction', () => {
     await own.close?.();
   });
 
-  test('no answer at all, before anything was sent: it is refused, and may be tried again', async () => {
+  test('no answer before anything was sent is a refusal that may be retried', async () => {
     const own = networkOn({ ...chain, rpcUrl: node.url });
     const payment = await readOn(own, await signedOn(chain));
     node.fail('hangs up');
@@ -351,7 +351,7 @@ describe('what a node answers to a transaction', () => {
   });
 });
 
-test('a settling account without ether is refused; no word of its key is in the reason', async () => {
+test('refuses a settling account without ether, with a reason that does not contain its key', async () => {
   const privateKey: Hex = generatePrivateKey();
   const tools = { secret: () => privateKey, callTimeoutMs: 4_000 };
   const poor = createEvmPayments(settingsOn(chain), tools);
@@ -364,7 +364,7 @@ test('a settling account without ether is refused; no word of its key is in the 
   await poor.close?.();
 });
 
-test('of two nodes one is enough to hand in, and both may take the same transaction', async () => {
+test('submits through one of two nodes, and both may accept the same transaction', async () => {
   const both = networkOn(chain, { rpcUrls: [node.url, chain.rpcUrl] });
   await settled(await readOn(both, await signedOn(chain)), both);
   for (const how of ['hangs up', 'answers 500', 'answers HTML'] as const) {

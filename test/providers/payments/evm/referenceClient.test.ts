@@ -24,7 +24,7 @@ afterAll(async () => {
   await chain.stop();
 });
 
-test('what the reference client signs for an offer of ours is taken and settled', async () => {
+test('accepts and settles what the reference client signs for our offer', async () => {
   const offers = await Promise.all([...networks.values()].map((network) => network.offer('5000000')));
   const payer = await chain.newWallet(6n * DOLLAR);
   const client = new x402Client().setSpendControls({ allowedAssets: true });
@@ -46,7 +46,7 @@ test('what the reference client signs for an offer of ours is taken and settled'
   await expect.poll(found).toMatchObject({ state: 'final', amount: '5000000' });
 });
 
-test('networks are found by every name that clients use, and by no other', () => {
+test('finds networks by every name that clients use, and by no other', () => {
   for (const name of [chain.network, 'base-sepolia']) {
     expect(paymentNetworkNamed(networks, name)?.network).toBe(chain.network);
   }
@@ -55,7 +55,7 @@ test('networks are found by every name that clients use, and by no other', () =>
   }
 });
 
-test('without a key nothing is opened', () => {
+test('opens no network without a key', () => {
   for (const key of [undefined, '', '0x12', 'no key']) {
     const configuration = { x402: { networks: [settingsOn(chain)] }, secret: () => key };
     expect(() => createPaymentNetworks(configuration)).toThrow('FEE_KEY holds no private key');

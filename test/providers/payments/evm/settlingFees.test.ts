@@ -1,4 +1,4 @@
-/** What the key of the service may spend on handing payments in, and what becomes of a fee that is too low. */
+/** Limits on the fees that our key pays for settlements, and the replacement of transactions with too low a fee. */
 import type { Hex } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentNetwork, SignedPayment } from '../../../../providers/payments/paymentNetwork.ts';
@@ -30,7 +30,7 @@ async function settled(payment: SignedPayment): Promise<string> {
   return transaction;
 }
 
-describe('what handing in may cost', () => {
+describe('the fees of a settlement', () => {
   test('a wallet that holds only while gas costs nothing is refused before it is handed in', async () => {
     const wallet = await chain.deployNamed('GasPriceWallet');
     await chain.mint(wallet, 20n * DOLLAR);
@@ -44,7 +44,7 @@ describe('what handing in may cost', () => {
     expect(await network.settle(payment, within())).toMatchObject({ outcome: 'refused' });
   });
 
-  test('is approved before anything is sent, and is the most that the transaction takes', async () => {
+  test("are approved before anything is sent, and cap the transaction's fees", async () => {
     const payment = await readOn(network, await signedOn(chain));
     const refused = await network.settle(payment, within(), { approveFee: async () => false });
     expect(refused).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('budget') });
@@ -99,7 +99,7 @@ describe('a transaction whose fee is too low', () => {
     }
   });
 
-  test('is not replaced once it is in a block, and is sent anew where no node knows it', async () => {
+  test('is not replaced once it is mined, and is sent again if no node knows it', async () => {
     const payment = await readOn(network, await signedOn(chain));
     const transaction = await settled(payment);
     const again = await network.settle(payment, within(), { replaces: transaction });

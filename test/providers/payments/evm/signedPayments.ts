@@ -1,4 +1,4 @@
-/** Payments of wallets on a test chain, and the networks that take them. */
+/** Payments of wallets on a test chain, and the networks that accept them. */
 import type { PrivateKeyAccount } from 'viem';
 import type { PaymentEnvelope } from '../../../../domain/payments/envelope.ts';
 import type { PaymentNetworkSettings } from '../../../../domain/payments/networkSettings.ts';
@@ -7,9 +7,9 @@ import type { PaymentNetwork } from '../../../../providers/payments/paymentNetwo
 import type { Authorization, EvmChain } from '../../../chains/evmChain.ts';
 
 export const DOLLAR = 1_000_000n;
-/** anvil's second account: pays the fees. */
+/** anvil's second account, which pays the fees. */
 export const FEE_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
-/** Nobody's. */
+/** An address without an owner. */
 export const PAYEE = `0x${'cafe'.repeat(10)}` as const;
 
 export function settingsOn(
@@ -48,7 +48,7 @@ export interface Signed {
   signature: `0x${string}`;
 }
 
-/** By a new wallet that has twice the amount. */
+/** Signs with a new wallet that holds twice the amount. */
 export async function signedOn(chain: EvmChain, some: Partial<Authorization> = {}): Promise<Signed> {
   const value = some.value ?? 10n * DOLLAR;
   const payer = await chain.newWallet(2n * value);
@@ -59,7 +59,7 @@ export async function signedOn(chain: EvmChain, some: Partial<Authorization> = {
   return { payer, authorization, signature: await chain.sign(payer, authorization) };
 }
 
-/** The payload as clients write it: addresses with checksum, numbers as decimal strings. */
+/** Payload as clients write it: checksum addresses, decimal strings as numbers. */
 export function payloadOf({ authorization, signature }: Omit<Signed, 'payer'>) {
   const { value, validAfter, validBefore, ...rest } = authorization;
   return {

@@ -1,16 +1,16 @@
-/** Ways of bending a payment: its instructions, its transfer, one compiled instruction. */
+/** Changes to a payment for tests: its instructions, its transfer, one compiled instruction. */
 import type { Address, Instruction } from '@solana/kit';
 import type { PaymentRefusalCode } from '../../../../providers/payments/paymentNetwork.ts';
 import { type Bend, type Compiled, type TransferParts, transferOf, type World } from './solanaWorld.ts';
 
 export type BendRow = readonly [name: string, code: PaymentRefusalCode, bend: Bend];
 
-/** The instructions of a payment, changed. */
+/** Changes the instructions of a payment. */
 export function list(change: (instructions: Instruction[], world: World) => Instruction[]): Bend {
   return { draft: (draft, world) => ({ ...draft, instructions: change(draft.instructions, world) }) };
 }
 
-/** The same transfer with other parts. */
+/** Changes parts of the transfer. */
 export function transfer(parts: TransferParts | ((world: World) => TransferParts | Promise<TransferParts>)): Bend {
   return {
     async draft(draft, world) {

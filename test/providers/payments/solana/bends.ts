@@ -1,4 +1,4 @@
-/** One violation of the exact scheme on Solana in each row, or of what may be left out of it, and the code it is refused with. */
+/** Each row is one violation of the exact scheme on Solana, or one permitted omission, with the code of its refusal. */
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { added, at, type BendRow, instruction, list, to, transfer } from './bendTools.ts';
 import { BYTE_BENDS } from './byteBends.ts';
@@ -27,7 +27,7 @@ function solTransfer({ feeKey, payTo }: World): Instruction {
 
 const lighthouse = to(LIGHTHOUSE, [], Buffer.from([6, 0, 1]));
 
-/** With the checks that some wallets add. They can fail after they held: taken only where a facilitator pays the fee. */
+/** With the checks that some wallets add. Accepted only if a facilitator pays the fee, because they can fail later. */
 export const CHECKED: readonly (readonly [name: string, bend: Bend])[] = [
   ['one check and a memo', list((all) => all.toSpliced(3, 0, lighthouse))],
   ['two checks and a memo', list((all) => all.toSpliced(3, 0, lighthouse, lighthouse))],
@@ -193,7 +193,7 @@ export const BENDS: readonly BendRow[] = [
   ...BYTE_BENDS,
 ];
 
-/** Left out, added by wallets, or simply allowed: taken. */
+/** Accepted: omissions, additions of wallets, and other permitted differences. */
 export const ALLOWED: readonly (readonly [name: string, bend: Bend])[] = [
   ['no memo', list((all) => all.slice(0, 3))],
   ['the highest price', at(1, unitPrice(500_000n))],

@@ -1,4 +1,4 @@
-/** Violations in the bytes of a payment's transaction: its encoding, its signatures, its text. */
+/** Violations in the bytes of a payment's transaction: encoding, signatures, text. */
 import { randomBytes } from 'node:crypto';
 import { type Address, getBase58Decoder } from '@solana/kit';
 import { at, type BendRow, instruction, to, transfer } from './bendTools.ts';
@@ -100,7 +100,7 @@ const SIGNATURE: readonly BendRow[] = [
   ],
 ];
 
-/** Nobody has these keys, and everybody can sign for them: with themselves as the nonce, and zero. */
+/** Public keys of small order: anybody can sign for them, with the key itself as the nonce and a zero scalar. */
 const KEYLESS = ['01', '00', 'ec'].map((first) => {
   const key = Buffer.alloc(32, first === 'ec' ? 0xff : 0);
   key[0] = Number.parseInt(first, 16);
@@ -152,7 +152,7 @@ function setByte(bytes: Buffer, index: number, value: number): Buffer {
   return bytes;
 }
 
-/** Ten times as much, after it was signed. */
+/** Multiplies the amount by ten after it was signed. */
 function raiseAmount(bytes: Buffer): Buffer {
   const amount = Buffer.alloc(8);
   amount.writeBigUInt64LE(SIX_DOLLARS);
@@ -160,7 +160,7 @@ function raiseAmount(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The scalar plus the order of the group: the same equation holds. */
+/** Adds the group order to the scalar: the same equation holds. */
 function addOrder(bytes: Buffer): Buffer {
   const order = 2n ** 252n + 27742317777372353535851937790883648493n;
   const scalar = bytes.subarray(97, 129);
@@ -169,7 +169,7 @@ function addOrder(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The same bytes with a bit set that belongs to none. */
+/** Sets an unused bit in the encoding of the same bytes. */
 function loosened(text: string): string {
   const bytes = Buffer.from(text, 'base64');
   const padded = Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 3)) % 3)]);

@@ -14,7 +14,7 @@ import { envelope, newKey, openWorld, SIX_DOLLARS, transferOf, type World } from
 
 const signal = new AbortController().signal;
 
-/** The world's own fee key is here the facilitator's. */
+/** Uses the world's own fee key as the facilitator's. */
 async function facilitated(): Promise<World & { facilitator: SolanaFacilitator }> {
   const world = await openWorld();
   const { chain, feeKey } = world;
@@ -37,7 +37,7 @@ type Fault = (
 
 const NOTHING = '1'.repeat(64);
 
-/** Another transfer of the same amount from the same payer to the same account, in a transaction of its own. */
+/** Transfers the same amount from the same payer to the same account in another transaction. */
 async function otherTransfer(world: World): Promise<string> {
   const given = await envelope(world);
   const text = String(given.payload.transaction);
@@ -70,7 +70,7 @@ const LIES: Readonly<Record<string, Fault>> = {
   },
 };
 
-test('nothing is found of a payment that was not settled, whatever the facilitator says of it', async () => {
+test('finds nothing of an unsettled payment, whatever the facilitator answers', async () => {
   for (const [name, fault] of Object.entries(LIES)) {
     const world = await facilitated();
     const { chain, payments, facilitator } = world;
@@ -107,7 +107,7 @@ const MUDDLES: Readonly<Record<string, Fault>> = {
   },
 };
 
-test('a settled payment is found, whatever the facilitator says, if anything', async () => {
+test('finds a settled payment, whatever the facilitator answers', async () => {
   for (const [name, fault] of Object.entries(MUDDLES)) {
     const world = await facilitated();
     const { chain, payments, facilitator, usd, payTo } = world;
@@ -125,7 +125,7 @@ test('a settled payment is found, whatever the facilitator says, if anything', a
   }
 });
 
-test('what the facilitator gets is the rebuilt payment and our own terms', async () => {
+test('sends the facilitator the rebuilt payment and our own terms', async () => {
   const world = await facilitated();
   const { payments, facilitator, settings, feeKey } = world;
   const given = await envelope(world);
@@ -147,7 +147,7 @@ test('what the facilitator gets is the rebuilt payment and our own terms', async
   expect(terms.network).toBe(settings.network);
 });
 
-test('what is refused before anything is signed is refused', async () => {
+test('reports a payment as refused when the facilitator refuses it before signing', async () => {
   const world = await facilitated();
   const payment = await world.payments.read(await envelope(world), Date.now());
   const errorReason = 'invalid_exact_svm_payload_amount_mismatch';
@@ -157,7 +157,7 @@ test('what is refused before anything is signed is refused', async () => {
   expect(await world.payments.settle(payment, signal)).toMatchObject({ outcome: 'refused' });
 });
 
-test('without a word about fee payers nothing is offered, and no payment is read', async () => {
+test('offers nothing and reads no payment when the facilitator names no fee payers', async () => {
   for (const supported of [undefined, null, {}, { kinds: [] }, { kinds: [{ scheme: 'exact', network: 'solana' }] }]) {
     const world = await facilitated();
     world.facilitator.supported = supported;
@@ -166,7 +166,7 @@ test('without a word about fee payers nothing is offered, and no payment is read
   }
 });
 
-test('any of the facilitator’s fee payers will do, and nobody else', async () => {
+test('accepts every fee payer of the facilitator, and no other', async () => {
   const world = await facilitated();
   const { payments, facilitator, feeKey, chain } = world;
   const second = newKey();
@@ -184,7 +184,7 @@ test('any of the facilitator’s fee payers will do, and nobody else', async () 
   });
 });
 
-test('a wallet that does much else does not hide its payment', async () => {
+test('finds the payment of a wallet with many other transactions', async () => {
   const world = await facilitated();
   const { chain, payments, facilitator } = world;
   const payment = await payments.read(await envelope(world), Date.now());

@@ -6,7 +6,7 @@ import { envelopeOf, openWorld, SIX_DOLLARS } from './solanaWorld.ts';
 
 const signal = new AbortController().signal;
 
-test('a payment built with the Solana libraries is verified, settled and found, for both token programs', async () => {
+test('verifies, settles and finds a payment built with the Solana libraries, for both token programs', async () => {
   for (const usd of [{}, { program: TOKEN_2022_PROGRAM_ADDRESS }]) {
     const world = await openWorld({ usd });
     const { chain, payments, payTo } = world;
@@ -25,7 +25,7 @@ test('a payment built with the Solana libraries is verified, settled and found, 
   }
 });
 
-/** A mint of six decimals, and behind it in the way of Token-2022 its extensions with `length` bytes each. */
+/** A mint of six decimals, followed by Token-2022 extensions with `length` bytes each. */
 function mintWith(extensions: readonly number[], { decimals = 6, kind = 1, length = 8 } = {}): Buffer {
   const mint = Buffer.alloc(82);
   mint[44] = decimals;
@@ -40,7 +40,7 @@ function mintWith(extensions: readonly number[], { decimals = 6, kind = 1, lengt
   return Buffer.concat([mint, Buffer.alloc(83), Buffer.from([kind]), ...each]);
 }
 
-test('a token whose transfers may move something else than they say is none that pays', () => {
+test('rejects a token whose transfers may move another amount than stated', () => {
   expect(isPlainMint(mintWith([]), 6)).toBe(true);
   expect(isPlainMint(mintWith([18, 19]), 6)).toBe(true);
   expect(isPlainMint(mintWith([]), 9)).toBe(false);
@@ -48,7 +48,7 @@ test('a token whose transfers may move something else than they say is none that
   expect(isPlainMint(Buffer.alloc(82), 6)).toBe(false);
   expect(isPlainMint(Buffer.alloc(81), 6)).toBe(false);
   expect(isPlainMint(mintWith([18], { kind: 2 }), 6)).toBe(false);
-  // Fees, confidential transfers, frozen by default, not transferable, interest, a permanent delegate, a hook, a pause.
+  // Fees, confidential transfers, frozen by default, not transferable, interest, permanent delegate, hook, pause.
   for (const extension of [1, 4, 6, 9, 10, 12, 14, 16, 25, 26, 999]) {
     expect(isPlainMint(mintWith([18, extension]), 6), String(extension)).toBe(false);
   }

@@ -1,4 +1,4 @@
-/** A payment as clients of Solana make it, with nothing but the published libraries. */
+/** A payment as Solana clients build it, with the published libraries only. */
 import { randomBytes } from 'node:crypto';
 import {
   type Address,
@@ -25,7 +25,7 @@ export interface LibraryPayer {
   secret: string;
 }
 
-/** Step by step as the reference client of the exact scheme, with nothing but the Solana libraries and the offer. */
+/** Follows the steps of the exact scheme's reference client, with only the Solana libraries and the offer. */
 export async function builtByLibraries(
   offer: Pick<PaymentRequirement, 'asset' | 'payTo' | 'amount' | 'extra'>,
   { rpcUrl, secret }: LibraryPayer,

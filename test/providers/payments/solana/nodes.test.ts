@@ -15,7 +15,7 @@ async function settled(nodes: number): Promise<World & { payment: SignedPayment 
 
 type Lie = (call: NodeCall, result: unknown) => unknown;
 
-/** A transaction as told, changed. */
+/** Changes a transaction that a node returns. */
 function toldOtherwise(change: (told: ToldTransaction) => unknown): Lie {
   return ({ method }, result) =>
     method === 'getTransaction' && result !== null ? change(structuredClone(result) as ToldTransaction) : result;
@@ -59,7 +59,7 @@ const LIES: Readonly<Record<string, Lie>> = {
   }),
 };
 
-test('one node of three that lies changes nothing', async () => {
+test('ignores the lie of one node of three', async () => {
   for (const [name, lie] of Object.entries(LIES)) {
     const world = await settled(3);
     const { chain, nodes, payments, payment } = world;
@@ -70,7 +70,7 @@ test('one node of three that lies changes nothing', async () => {
   }
 });
 
-test('two nodes that disagree credit nothing', async () => {
+test('credits nothing when two nodes disagree', async () => {
   for (const [name, lie] of Object.entries(LIES)) {
     const { chain, nodes, payments, payment } = await settled(2);
     chain.advance(32);
@@ -80,7 +80,7 @@ test('two nodes that disagree credit nothing', async () => {
   }
 });
 
-test('a transaction that one node has invented is not credited', async () => {
+test('does not credit a transaction that one node invented', async () => {
   const world = await openWorld({ nodes: 3 });
   const { chain, nodes, payments } = world;
   const payment = await payments.read(await envelope(world), Date.now());
@@ -128,7 +128,7 @@ const SILENCES: Readonly<Record<string, (node: SolanaNode) => void>> = {
   },
 };
 
-test('a node that is of no use is done without while most are, and nothing is said while most are not', async () => {
+test('ignores useless nodes while they are the minority, and decides nothing otherwise', async () => {
   for (const [name, silence] of Object.entries(SILENCES)) {
     const world = await openWorld({ nodes: 3 });
     const { chain, nodes, payments } = world;
@@ -150,7 +150,7 @@ test('a node that is of no use is done without while most are, and nothing is sa
   }
 });
 
-test('a settlement whose answer was lost is unknown by its name, and found under it', async () => {
+test('reports a settlement with a lost answer as unknown with its signature, and finds it by that', async () => {
   const { chain, nodes, payments, ...world } = await openWorld();
   const payment = await payments.read(await envelope({ chain, nodes, payments, ...world }), Date.now());
   const [node] = nodes;
@@ -170,7 +170,7 @@ test('a settlement whose answer was lost is unknown by its name, and found under
   expect(await payments.find(payment, signal)).toEqual({ state: 'final', transaction, amount: '6000000' });
 });
 
-test('nodes whose token is no mint, or one of other decimals, are of no use', async () => {
+test('ignores nodes whose token is not a mint or has other decimals', async () => {
   for (const options of [{ usd: { decimals: 9 } }, { settings: { asset: '11111111111111111111111111111111' } }]) {
     const world = await openWorld(options);
     const good = await openWorld();
@@ -180,7 +180,7 @@ test('nodes whose token is no mint, or one of other decimals, are of no use', as
   }
 });
 
-test('a node that was alone and has it in another block, or in none, at the second look says nothing yet', async () => {
+test('keeps a payment pending when a single node moves or loses it on the second read', async () => {
   const { chain, nodes, payments, payment } = await settled(1);
   chain.advance(32);
   const [node] = nodes;
@@ -196,7 +196,7 @@ test('a node that was alone and has it in another block, or in none, at the seco
   }
 });
 
-test('what the balances of one end deny is not credited', async () => {
+test('does not credit a transfer that the balances of one side contradict', async () => {
   for (const lie of [LIES['only the recipient has more'], LIES['only the payer has more'], LIES['it moved less']]) {
     const { chain, nodes, payments, payment } = await settled(1);
     chain.advance(32);
@@ -206,7 +206,7 @@ test('what the balances of one end deny is not credited', async () => {
   }
 });
 
-test('fewer confirmations than a final block needs are counted in slots', async () => {
+test('counts confirmations in slots below those of a final block', async () => {
   const world = await openWorld({ settings: { confirmations: 3 } });
   const { chain, payments } = world;
   const payment = await payments.read(await envelope(world), Date.now());

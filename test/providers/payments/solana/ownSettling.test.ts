@@ -12,7 +12,7 @@ async function signedPayment(world: World) {
   return await world.payments.read(await envelope(world), Date.now());
 }
 
-test('a payment is verified, settled by our own fee payer, executed once and found with its amount', async () => {
+test('verifies a payment, settles it with our own fee payer, executes it once and finds its amount', async () => {
   const world = await openWorld();
   const { chain, payments, payer, feeKey, payTo, usd } = world;
   const offered = await payments.offer('5000000');
@@ -60,7 +60,7 @@ test('a payment on its way is found after payTo and the token were changed in th
   await changed.close?.();
 });
 
-test('the first signature of the message settles it; what else the client put there does not matter', async () => {
+test('settles with the first signature of the message, whatever else the client added', async () => {
   const world = await openWorld();
   const one = await envelope(world);
   const bytes = Buffer.from(String(one.payload.transaction), 'base64');
@@ -72,7 +72,7 @@ test('the first signature of the message settles it; what else the client put th
   expect(c).toEqual(a);
 });
 
-test('the same message handed in many times at once moves the money once', async () => {
+test('moves the money once when the same message is submitted many times at once', async () => {
   const world = await openWorld();
   const payment = await signedPayment(world);
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => world.payments.settle(payment, signal)));
@@ -80,7 +80,7 @@ test('the same message handed in many times at once moves the money once', async
   expect(await world.usd.balanceOf(world.payTo)).toBe(SIX_DOLLARS + 1n);
 });
 
-test('a payment that the network lost is gone when its blockhash is, and not before', async () => {
+test('reports a lost payment as gone only when its blockhash has expired', async () => {
   const world = await openWorld();
   const { chain, payments } = world;
   const payment = await signedPayment(world);
@@ -88,7 +88,7 @@ test('a payment that the network lost is gone when its blockhash is, and not bef
   expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'sent' });
   chain.advance(140);
   expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
-  // Too old for the tip, but a final block might still have taken it, whatever the clocks say.
+  // Too old for the tip, but a final block might still include it, whatever the clocks say.
   chain.advance(30);
   const readLongAgo = { ...payment, readAt: String(Number(payment.readAt) - 3_600) };
   expect(await payments.find(payment, signal)).toEqual({ state: 'absent', gone: false });
@@ -98,7 +98,7 @@ test('a payment that the network lost is gone when its blockhash is, and not bef
   expect(await payments.settle(payment, signal)).toMatchObject({ outcome: 'refused' });
 });
 
-test('a blockhash that a final block does not know yet is not taken for an old one', async () => {
+test('does not treat a blockhash as expired before a final block knows it', async () => {
   const world = await openWorld();
   const payment = await signedPayment(world);
   const { blockhash } = world.chain.latestBlockhash('confirmed');
@@ -108,7 +108,7 @@ test('a blockhash that a final block does not know yet is not taken for an old o
   expect(await world.payments.find(bySlowClock, signal)).toEqual({ state: 'absent', gone: false });
 });
 
-test('a blockhash that no node knows is not over before the chain has passed our reading by a minute', async () => {
+test('treats an unknown blockhash as expired only when the chain is a minute past our reading', async () => {
   const world = await openWorld();
   const given = await envelope(world, { draft: (draft) => ({ ...draft, blockhash: world.payTo }) });
   const payment = await world.payments.read(given, Date.now());
@@ -118,7 +118,7 @@ test('a blockhash that no node knows is not over before the chain has passed our
   expect(await world.payments.find(payment, signal)).toEqual({ state: 'absent', gone: true });
 });
 
-test('what lands late is found after all', async () => {
+test('finds a payment that arrives late', async () => {
   const world = await openWorld();
   const { chain, payments } = world;
   const payment = await signedPayment(world);
@@ -131,14 +131,14 @@ test('what lands late is found after all', async () => {
   expect(await payments.find(payment, signal)).toMatchObject({ state: 'final', amount: '6000000' });
 });
 
-test('a transaction that fails in its block is told as such and never credited', async () => {
+test('reports a transaction that fails in its block, and never credits it', async () => {
   const world = await openWorld();
   const { chain, payments, usd, payer, payTo } = world;
   const payment = await signedPayment(world);
   chain.onSubmit = 'hold';
   await payments.settle(payment, signal);
   chain.onSubmit = 'execute';
-  // The payer empties the account in the meantime, with a payment of its own.
+  // Meanwhile the payer empties the account with another payment.
   for (const amount of [SIX_DOLLARS, 91_000_000n]) {
     const other = await envelope(world, {
       draft: (draft) => ({
@@ -156,7 +156,7 @@ test('a transaction that fails in its block is told as such and never credited',
   expect(await usd.balanceOf(payTo)).toBe(97_000_001n);
 });
 
-test('verify says why: expired, too little, no account to pay into, a fee payer without money', async () => {
+test('states why a verification fails: expired, too little, no account to pay into, a fee payer without money', async () => {
   const world = await openWorld();
   const { chain, payments } = world;
   const reasonOf = (payment: Awaited<ReturnType<typeof signedPayment>>) =>
@@ -214,7 +214,7 @@ test('a payment with the highest price costs our fee payer at most a ten-thousan
   expect(approved).toEqual([cost, cost]);
 });
 
-test('a key that is none, of two halves, or the recipient’s own stops the start', async () => {
+test("refuses to start with an invalid key, with mismatched halves, or with the recipient's key", async () => {
   const world = await openWorld();
   const bytes = [...getBase58Encoder().encode(world.feeKey.secret)];
   expect(readFeeKey(JSON.stringify(bytes))?.address).toBe(world.feeKey.address);

@@ -8,7 +8,7 @@ import { envelope, newKey, openWorld, transactionText } from './solanaWorld.ts';
 
 const NOW_MS = Date.now();
 
-test('every violation of the exact scheme is refused with its code, and no node is asked', async () => {
+test('refuses every violation of the exact scheme with its code, without a call to a node', async () => {
   const world = await openWorld();
   const outcomes: Record<string, string> = {};
   for (const [name, , bend] of BENDS) {
@@ -23,7 +23,7 @@ test('every violation of the exact scheme is refused with its code, and no node 
   expect(world.nodes[0]?.calls).toEqual([]);
 });
 
-test('what wallets add and clients leave out is taken, and settles', async () => {
+test('accepts and settles what wallets add and what clients leave out', async () => {
   const world = await openWorld();
   const signal = new AbortController().signal;
   for (const [name, bend] of ALLOWED) {
@@ -49,7 +49,7 @@ test('the checks that wallets add are taken where a facilitator pays the fee', a
   }
 });
 
-test('an offer that is not ours is refused with its code', async () => {
+test('refuses an offer that is not ours with its code', async () => {
   const world = await openWorld();
   const { network, asset, payTo } = world.settings;
   const accepted = await world.payments.offer('6000000');
@@ -84,7 +84,7 @@ test('an offer that is not ours is refused with its code', async () => {
   expect(network).toBe(world.chain.network);
 });
 
-test('no second spelling of a payment is another payment', async () => {
+test('treats no second encoding of a payment as another payment', async () => {
   const world = await openWorld();
   const text = String(await transactionText(world));
   const nonceOf = async (transaction: string) => {
@@ -109,7 +109,7 @@ test('no second spelling of a payment is another payment', async () => {
   for (const spelling of spellings) expect([nonce, undefined]).toContain(await nonceOf(spelling));
 });
 
-/** Little-endian y of the points of order 1, 2, 4 and 8, and the other ways of writing them; with either sign. */
+/** Little-endian y of the points of order 1, 2, 4 and 8, and their other encodings; with either sign. */
 const SMALL_ORDER_KEYS = [
   '0100000000000000000000000000000000000000000000000000000000000000',
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -126,7 +126,7 @@ const SMALL_ORDER_KEYS = [
   return [key, negative];
 });
 
-test('keys of small order sign nothing, as keys and as nonces', () => {
+test('accepts no signature with a key or nonce of small order', () => {
   expect(SMALL_ORDER_KEYS).toHaveLength(16);
   const honest = newKey();
   for (const key of SMALL_ORDER_KEYS) {

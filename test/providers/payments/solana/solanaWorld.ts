@@ -1,4 +1,4 @@
-/** A Solana chain with a test dollar, who pays and who is paid on it, and a payment that may be bent in every place. */
+/** A Solana chain with a test dollar, a payer, a payee, and a payment that tests can change at every stage. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import {
   AccountRole,
@@ -31,7 +31,7 @@ const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111' as Address;
 export interface Key {
   address: Address;
   privateKey: KeyObject;
-  /** As the environment variable holds it. */
+  /** In the format of the environment variable. */
   secret: string;
 }
 
@@ -69,7 +69,7 @@ export interface WorldOptions {
   settings?: Partial<PaymentNetworkSettings>;
 }
 
-/** For one test, at whose end it is closed. */
+/** Opened for one test and closed at its end. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const world = await createSolanaWorld(options);
   onTestFinished(() => world.close());
@@ -122,7 +122,7 @@ export async function createSolanaWorld(options: WorldOptions = {}): Promise<Wor
   };
 }
 
-/** What a payment is made of, before anything is bent. */
+/** Parts of a payment before any change. */
 interface Draft {
   feePayer: Address;
   blockhash: string;
@@ -131,15 +131,15 @@ interface Draft {
 
 export interface Bend {
   draft?: (draft: Draft, world: World) => Draft | Promise<Draft>;
-  /** The compiled message. */
+  /** Changes the compiled message. */
   compiled?: (message: Compiled, world: World) => Compiled;
-  /** The bytes that are signed. */
+  /** Changes the bytes that are signed. */
   message?: (bytes: Buffer, world: World) => Buffer;
-  /** Who signs; the payer otherwise. */
+  /** Signer; default: the payer. */
   signer?: (world: World) => Key;
-  /** All bytes, signed. */
+  /** Changes the signed transaction's bytes. */
   wire?: (bytes: Buffer, world: World) => Buffer;
-  /** Their base64. */
+  /** Changes their base64. */
   text?: (text: string) => unknown;
 }
 
