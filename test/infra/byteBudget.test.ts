@@ -14,7 +14,7 @@ const overShare = expect.objectContaining({
 });
 const open = () => createMediaBudget({ maxBytes: 100, maxAccountBytes: 60 });
 
-it('holds so many bytes of all requests together, and takes more when one is over', () => {
+it('limits the bytes of all requests together, and accepts more when one ends', () => {
   const held = open();
   const [first, second] = [held.open('a'), held.open('b')];
   first.take(60);
@@ -25,7 +25,7 @@ it('holds so many bytes of all requests together, and takes more when one is ove
   expect(() => first.take(1)).toThrow('The request is over.');
 });
 
-it('holds so many bytes of one account, over all of its requests, and leaves the others theirs', () => {
+it('limits the bytes of one account over all its requests, and leaves the rest to others', () => {
   const held = open();
   held.open('a').take(30);
   const second = held.open('a');
@@ -36,7 +36,7 @@ it('holds so many bytes of one account, over all of its requests, and leaves the
   held.open('a').take(30);
 });
 
-it('holds 256 MB by default, of one account half of it', () => {
+it('allows 256 MB by default, and half of it to one account', () => {
   const held = createMediaBudget();
   const half = 128 * 1024 * 1024;
   held.open('a').take(half);
@@ -45,7 +45,7 @@ it('holds 256 MB by default, of one account half of it', () => {
   expect(() => held.open('c').take(1)).toThrow(full);
 });
 
-it('gives back once what a request had, however often it is released', () => {
+it('returns the bytes of a request once, however often it is released', () => {
   const held = open();
   const first = held.open('a');
   first.take(60);
@@ -56,7 +56,7 @@ it('gives back once what a request had, however often it is released', () => {
   expect(() => held.open('b').take(41)).toThrow(full);
 });
 
-it('gives what was refused no room', () => {
+it('returns the bytes that were refused', () => {
   const held = open();
   expect(() => held.open('a').take(61)).toThrow(overShare);
   held.open('a').take(60);

@@ -11,7 +11,7 @@ function logged(work: (log: ReturnType<typeof createLogger>) => void): Record<st
 }
 
 describe('the log', () => {
-  it('keeps the fields that are listed, and names those that it leaves out', () => {
+  it('keeps the listed fields, and names the fields that it drops', () => {
     const line = logged((log) => log.info({ route: '/x', prompt: 'private', headers: { a: 1 } }, 'words'));
     expect(line).toMatchObject({
       service: 'test',
@@ -23,7 +23,7 @@ describe('the log', () => {
     expect(JSON.stringify(line)).not.toContain('private');
   });
 
-  it('tells of an error its name, words, code, stack and causes, and nothing that hangs on it', () => {
+  it("contains an error's name, message, code, stack and causes, and none of its other properties", () => {
     const cause = Object.assign(new Error('deep'), { code: 'ECONNRESET', config: { headers: 'private' } });
     const err = Object.assign(new Error('outer', { cause }), {
       parameters: ['private'],
@@ -40,7 +40,7 @@ describe('the log', () => {
     expect(JSON.stringify(line)).not.toContain('private');
   });
 
-  it('tells of what a client is told the code and the detail, and never the words, which may be quoted', () => {
+  it('contains the code and detail of a client error, but not its message, which may quote the request', () => {
     const cause = new FareboxError({ code: 'provider_refused', message: 'private words of a provider' });
     const message = 'private\n    at private';
     const err = new FareboxError({ code: 'invalid_request', message, internal: 'HTTP 400', cause });
@@ -54,7 +54,7 @@ describe('the log', () => {
     expect(JSON.stringify(logged((log) => log.error(err)))).not.toContain('private');
   });
 
-  it('tells of the findings of a schema their codes, and no field or value that was sent', () => {
+  it('contains the codes of schema issues, without any field or value of the request', () => {
     const { error } = z.strictObject({ a: z.enum(['b']) }).safeParse({ a: 'private', private: 1 });
     const err = new FareboxError({ code: 'invalid_request', message: 'Invalid', cause: error });
     const line = logged((log) => log.debug({ err }));
@@ -62,7 +62,7 @@ describe('the log', () => {
     expect(JSON.stringify(line)).not.toContain('private');
   });
 
-  it('survives an error that is its own cause, and what is no error at all', () => {
+  it('survives an error that is its own cause, and a value that is not an error', () => {
     const err: Error & { cause?: unknown } = new Error('round');
     err.cause = err;
     expect(logged((log) => log.error({ err })).err).toMatchObject({ message: 'round' });
@@ -81,7 +81,7 @@ describe('the log', () => {
     expect(scrub(text)).toBe(expected);
   });
 
-  it('scrubs a hostile text in no time', () => {
+  it('scrubs a hostile text in linear time', () => {
     const startMs = ranMs();
     for (const piece of ['Bearer ', 'a://', 'data:', 'FAREBOX_ADMIN_KEY_', 'a', 'https://x@', ' '])
       scrub(piece.repeat(50_000));

@@ -4,7 +4,7 @@ import { TooManyWait } from '../../infra/tooBusy.ts';
 
 const { signal: never } = new AbortController();
 
-/** Work that ends when it is told to. */
+/** Work that the test ends. */
 function piece() {
   const { promise, resolve } = withResolvers();
   return { end: resolve, work: () => promise };
@@ -18,7 +18,7 @@ function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve: () => made.resolve() };
 }
 
-it('lets so many in at once, and the others in their order', async () => {
+it('admits up to its limit at once, and the others in their order', async () => {
   const turns = createSemaphore({ atOnce: 2, maxWaiting: 10, maxWaitMs: 60_000 });
   const pieces = Array.from({ length: 5 }, piece);
   const begun: number[] = [];
@@ -38,7 +38,7 @@ it('lets so many in at once, and the others in their order', async () => {
   expect(begun).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('turns away who would be one too many, who waited too long, and who gave up', async () => {
+it('rejects a caller beyond the queue, after too long a wait, or after an abort', async () => {
   const turns = createSemaphore({ atOnce: 1, maxWaiting: 2, maxWaitMs: 50 });
   const first = piece();
   const running = turns.run(first.work, never);
@@ -54,7 +54,7 @@ it('turns away who would be one too many, who waited too long, and who gave up',
   expect(await turns.run(async () => 'again', never)).toBe('again');
 });
 
-it('goes on after work that failed', async () => {
+it('continues after work that failed', async () => {
   const turns = createSemaphore({ atOnce: 1, maxWaiting: 1, maxWaitMs: 1_000 });
   const fail = () => Promise.reject(new Error('broken'));
   await expect(turns.run(fail, never)).rejects.toThrow('broken');

@@ -1,4 +1,4 @@
-/** A body that is not what its encoding says fails for its reader, and for nobody else. */
+/** A body that contradicts its encoding fails for its reader only. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { decodedBody } from '../../../infra/http/decodedBody.ts';
@@ -7,7 +7,7 @@ async function* bytes(): AsyncGenerator<Buffer> {
   yield Buffer.from('this is no compressed body');
 }
 
-it.each(['gzip', 'deflate', 'br'])('as %s, also when it is read only after it failed', async (encoding) => {
+it.each(['gzip', 'deflate', 'br'])('rejects an invalid %s body, also in a late read', async (encoding) => {
   const body = decodedBody(bytes(), { encoding, maxEncodedBytes: 1_000 });
   await sleep(50);
   const read = async () => {

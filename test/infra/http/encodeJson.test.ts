@@ -1,4 +1,4 @@
-/** JSON for services is the same text as of JSON.stringify, and a large one is written in turns. */
+/** JSON for services equals the text of JSON.stringify, and a large one is written in turns. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeJson } from '../../../infra/http/encodeJson.ts';
@@ -22,14 +22,14 @@ it('writes any large value as JSON.stringify does', async () => {
 });
 
 it.each(['\n', '"', '\ud800', 'é', '漢', '😀', 'a😀', 'a\udc00'])(
-  'cuts a long text of %j without a trace',
+  'splits a long text of %j without a change',
   async (unit) => {
     const large = [{ text: unit.repeat((3 * LONG) / unit.length) }];
     expect((await textOf(large)) === JSON.stringify(large)).toBe(true);
   },
 );
 
-it('lets others have their turns', async () => {
+it('yields to other work between turns', async () => {
   let turns = 0;
   const count = () => {
     turns += 1;

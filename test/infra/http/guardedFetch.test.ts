@@ -61,13 +61,13 @@ function local(pathname: string): string {
   return `http://127.0.0.1:${server.port}${pathname}`;
 }
 
-/** A resolver that gives each name the answer of the moment. */
+/** A resolver that returns the current answer for each name. */
 function answers(...given: string[][]) {
   let asked = 0;
   return async () => given[Math.min(asked++, given.length - 1)] ?? [];
 }
 
-describe('a file that may be had', () => {
+describe('an allowed file', () => {
   it('arrives whole, with its hash, size and type', async () => {
     const downloaded = await download(local('/good'));
     expect(readFileSync(path, 'utf8')).toBe('sound');
@@ -80,13 +80,13 @@ describe('a file that may be had', () => {
     expect(readFileSync(path, 'utf8')).toBe('sound');
   });
 
-  it('may lie behind three redirects, not behind four', async () => {
+  it('may follow three redirects, not four', async () => {
     expect((await download(local('/one'))).sizeBytes).toBe(5);
     expect(await refusal(local('/zero'))).toBe(REFUSED);
     expect(await refusal(local('/loop'))).toBe(REFUSED);
   });
 
-  it('is asked for with a fixed set of headers, on every hop', async () => {
+  it('is requested with a fixed set of headers, on every hop', async () => {
     server.requests.length = 0;
     await download(local('/one'));
     expect(server.requests).toHaveLength(4);
@@ -101,7 +101,7 @@ describe('a file that may be had', () => {
     }
   });
 
-  it('may be on a named host, whose name is resolved once and whose checked address is connected to', async () => {
+  it('may be on a configured host, whose name is resolved once and whose checked address is used', async () => {
     let asked = 0;
     const resolve = async () => {
       asked += 1;
@@ -112,8 +112,8 @@ describe('a file that may be had', () => {
   });
 });
 
-describe('what is refused with one and the same sentence', () => {
-  it('every spelling of an internal address, and no packet is sent there', async () => {
+describe('refusals with the same message', () => {
+  it('cover every spelling of an internal address, without a packet to it', async () => {
     canary.requests.length = 0;
     const ports = [canary.port, canary6?.port ?? canary.port];
     const hosts = [...LOOPBACK_HOSTS, ...INTERNAL_HOSTS];
@@ -132,13 +132,13 @@ describe('what is refused with one and the same sentence', () => {
     expect(canary6?.requests ?? []).toEqual([]);
   });
 
-  it('a name that resolves to an internal address, also among others, also in the second answer', async () => {
+  it('cover a name that resolves to an internal address, also among others, also in the second answer', async () => {
     for (const answer of BAD_ANSWERS) {
       expect(await refusal('http://rebound.example.com/good', { resolve: answers(answer) }), answer.join()).toBe(
         REFUSED,
       );
     }
-    // The first hop is allowed by name; the redirect's name first tells a harmless address to nobody who would check it.
+    // The first hop is allowed by name. A separate check of the redirect's name would see a harmless address.
     const to = encodeURIComponent('http://rebound.example.com/good');
     const resolve = answers(['127.0.0.1'], ['10.0.0.7']);
     expect(await refusal(`http://files.example.com:${server.port}/redirect?status=302&to=${to}`, { resolve })).toBe(
@@ -147,7 +147,7 @@ describe('what is refused with one and the same sentence', () => {
     expect(canary.requests).toEqual([]);
   });
 
-  it('a redirect to an internal address, by any status and in any spelling', async () => {
+  it('cover a redirect to an internal address, by any status and in any spelling', async () => {
     const targets = [
       ...LOOPBACK_HOSTS.map((host) => `http://${host}:${canary.port}/good`),
       ...INTERNAL_HOSTS.map((host) => `http://${host}/good`),
@@ -157,13 +157,13 @@ describe('what is refused with one and the same sentence', () => {
     for (const [index, target] of targets.entries()) {
       const status = [301, 302, 303, 307, 308][index % 5];
       const url = local(`/redirect?status=${status}&to=${encodeURIComponent(target)}`);
-      // What a header cannot carry is a server's error, and refused as well.
+      // A value that a header cannot carry is a server's error, and refused as well.
       expect(await refusal(url), target).toBe(REFUSED);
     }
     expect(canary.requests).toEqual([]);
   });
 
-  it('ports other than 80 and 443, except of hosts that the configuration names with them', async () => {
+  it('cover ports other than 80 and 443, except on hosts configured with a port', async () => {
     for (const port of [22, 25, 6379, 5432, 8080, 65_535, 0]) {
       expect(await refusal(`http://example.com:${port}/`, { resolve: answers(['8.8.8.8']) }), String(port)).toBe(
         REFUSED,
@@ -173,7 +173,7 @@ describe('what is refused with one and the same sentence', () => {
     expect(await refusal(`http://localhost:${server.port}/good`)).toBe(REFUSED);
   });
 
-  it('servers that answer badly, or not', async () => {
+  it('cover servers that answer badly or not at all', async () => {
     const bad = [
       '/short',
       '/reset',
@@ -195,14 +195,14 @@ describe('what is refused with one and the same sentence', () => {
     expect(await refusal(`http://${nobody}/`, { allowPrivateHosts: [nobody] })).toBe(REFUSED);
   });
 
-  it('a name that nobody answers for, in bounded time', async () => {
+  it('cover a name that is not resolved, in bounded time', async () => {
     const never = () => new Promise<string[]>(() => {});
     expect(await refusal('http://silence.example.com/', { resolve: never }, 800)).toBe(REFUSED);
   });
 });
 
-describe('a body that is too much', () => {
-  it('is too large, announced or not, packed or not, and the sender is hung up on', async () => {
+describe('an oversized body', () => {
+  it('is refused, announced or not, compressed or not, and its connection is closed', async () => {
     for (const pathname of ['/announced', '/endless', '/bomb']) {
       expect(await refusal(local(pathname), {}, 100_000), pathname).toBe(
         'payload_too_large: The source is larger than 25 MB.',
@@ -211,7 +211,7 @@ describe('a body that is too much', () => {
     await expect.poll(() => server.openSockets()).toBe(0);
   });
 
-  it('takes no memory to speak of', async () => {
+  it('uses little memory', async () => {
     const before = process.memoryUsage().rss;
     await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -228,14 +228,14 @@ describe('a body that is too much', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is cut off when it comes at a drip', async () => {
-    // The deadline of the whole lies far behind that of the test.
+  it('is cut off when it arrives byte by byte', async () => {
+    // The overall deadline is far beyond that of the test.
     expect(await refusal(local('/slow'), {}, 3_600_000)).toBe(REFUSED);
   });
 });
 
 describe('a download', () => {
-  it('that is aborted ends with the reason of the abort and leaves nothing', async () => {
+  it('is aborted with the reason of the abort, and leaves no file', async () => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('stop')), 200);
     const running = open().download(local('/silent-after-head'), {
@@ -248,14 +248,14 @@ describe('a download', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('that fails is told after a pause, so that a stopwatch tells nothing', async () => {
+  it('reports a failure after a pause, so that its timing reveals nothing', async () => {
     const guarded = createGuardedFetch({ allowPrivateHosts: [], failureFloorMs: 100 });
     const startedAt = performance.now();
     await guarded.download('http://127.0.0.1/', { path, maxBytes: CAP, timeoutMs: 60_000 }).catch(() => {});
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
   });
 
-  it('puts the reason into the log words, without the URL', async () => {
+  it('logs the reason without the URL', async () => {
     const failure = await download('http://10.1.2.3/path?token=secret').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(FareboxError);
     expect((failure as FareboxError).internal).toContain('not a public address');
@@ -287,14 +287,14 @@ describe('over TLS', () => {
   });
   afterAll(() => secure.close());
 
-  it('the certificate is checked against the name in the URL, not the address', async () => {
+  it('checks the certificate against the name in the URL, not against the address', async () => {
     expect((await download(`${origin}/`, options)).sizeBytes).toBe(5);
     expect(await refusal(origin.replace('files.example.com', 'wrong.example.org'), options)).toBe(REFUSED);
     const { certificateAuthorities: _, ...unknownAuthority } = options;
     expect(await refusal(`${origin}/`, unknownAuthority)).toBe(REFUSED);
   });
 
-  it('a redirect from https to http is refused', async () => {
+  it('refuses a redirect from https to http', async () => {
     expect(await refusal(`${origin}/?to=${encodeURIComponent(local('/good'))}`, options)).toBe(REFUSED);
   });
 });

@@ -74,8 +74,8 @@ async function refusal(...asked: Parameters<typeof post>): Promise<string> {
 
 const REFUSED = 'invalid_source: The URL could not be reached.';
 
-describe('a receiver that may be told', () => {
-  it('gets the headers and the body as they are, and its status is the answer', async () => {
+describe('a permitted receiver', () => {
+  it('gets headers and body unchanged, and its status is returned', async () => {
     for (const status of [200, 204, 400, 410, 500]) {
       expect(await post(`http://127.0.0.1:${port}/status/${status}`)).toBe(status);
     }
@@ -85,20 +85,20 @@ describe('a receiver that may be told', () => {
     expect(Object.keys(request?.headers ?? {}).sort()).toEqual(['connection', 'content-length', 'host', 'x-a']);
   });
 
-  it('is not followed elsewhere when it redirects', async () => {
+  it('is not followed when it redirects', async () => {
     const before = seen.length;
     expect(await post(`http://127.0.0.1:${port}/redirect`)).toBe(307);
     expect(seen.length).toBe(before + 1);
   });
 
-  it.each(['endless', 'stuck'])('whose answer is %s counts by its status, and does not hold us', async (what) => {
-    // The deadline of the whole lies far behind that of the test.
+  it.each(['endless', 'stuck'])('with an %s answer counts by its status, and does not block', async (what) => {
+    // The overall deadline is far beyond that of the test.
     expect(await post(`http://127.0.0.1:${port}/${what}`, {}, 3_600_000)).toBe(200);
   });
 });
 
-describe('what cannot be told looks the same', () => {
-  it('for a silent, a closed, a broken and a forbidden address, and for a name that leads inside', async () => {
+describe('failures with the same message', () => {
+  it('cover a silent, a closed, a broken and a forbidden address, and a name that resolves to an internal one', async () => {
     const broken = createTcpServer((socket) => socket.end('no http\r\n\r\n'));
     await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve));
     const brokenPort = (broken.address() as AddressInfo).port;
@@ -131,8 +131,8 @@ async function closed(): Promise<number> {
   return free;
 }
 
-describe('what can be refused before anybody is asked', () => {
-  it('is every host that never leads outside, every other scheme and port, and a user name', () => {
+describe('URLs refused without a request', () => {
+  it('include every internal host, every other scheme and port, and a user name', () => {
     const refused = [
       ...INTERNAL_HOSTS.map((host) => `http://${host}/`),
       ...OTHER_SCHEMES,
@@ -144,7 +144,7 @@ describe('what can be refused before anybody is asked', () => {
     for (const url of refused) expect(isPlainlyRefused(url, []), url).toBe(true);
   });
 
-  it('is no public host, and none that the operator allows', () => {
+  it('include no public host and no host that the operator allows', () => {
     for (const url of ['https://hooks.example.com/a?b=c', 'http://93.184.216.34/', 'https://example.com:443/']) {
       expect(isPlainlyRefused(url, []), url).toBe(false);
     }

@@ -1,4 +1,4 @@
-/** A file server that can be as unpleasant as the outside world. */
+/** A file server that misbehaves like servers on the internet. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -12,7 +12,7 @@ export interface HostileServer {
 
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Answers by path; an unknown path is 404. */
+/** Behaviour by path; an unknown path is 404. */
 export async function hostileServer(behaviours: Record<string, Behaviour>, host = '127.0.0.1'): Promise<HostileServer> {
   const requests: IncomingMessage[] = [];
   const sockets = new Set<Socket>();

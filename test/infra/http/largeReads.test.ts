@@ -1,4 +1,4 @@
-/** Bodies read in large pieces whose memory is used again: whoever still needs a piece never sees another's bytes in it. */
+/** Reused buffers of large reads: a reader that keeps a chunk never sees another body's bytes in it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
@@ -19,7 +19,7 @@ let reader: ReadingHandler;
 
 beforeEach(async () => {
   store = http.createServer((request, response) => response.end(BODIES[Number(request.url?.slice(1))]));
-  // One connection: whatever is read for one body lies beside what is read for the next.
+  // One connection, so that successive bodies share a buffer.
   reader = createReadingHandler({ connectMs: 60_000, silenceMs: 60_000, mostConnections: 1 });
   door = http.createServer(async (request, response) => {
     const body = await read(Number(request.url?.slice(1)));
@@ -66,8 +66,8 @@ function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-describe('bodies that are passed on', () => {
-  it('reach slow and fast clients as they are, one after the other and side by side', async () => {
+describe('relayed bodies', () => {
+  it('reach slow and fast clients unchanged, in sequence and in parallel', async () => {
     const asked = Array.from({ length: 24 }, (_, turn) => ({
       index: turn % BODIES.length,
       slow: turn % 5 === 0,
@@ -76,14 +76,14 @@ describe('bodies that are passed on', () => {
     expect(hashes).toEqual(asked.map(({ index }) => hashOf(BODIES[index] ?? Buffer.alloc(0))));
   });
 
-  it('leave a reader that keeps its pieces alone', async () => {
+  it('do not overwrite the chunks that a reader keeps', async () => {
     const pieces: Buffer[] = [];
     for await (const piece of await read(1)) pieces.push(piece as Buffer);
     await Promise.all([0, 1, 2, 3].map((index) => fetchedHash(index, 0)));
     expect(hashOf(Buffer.concat(pieces))).toBe(hashOf(BODIES[1] ?? Buffer.alloc(0)));
   });
 
-  it('use memory again that was given back, and only that', async () => {
+  it('use only those buffers again that were returned', async () => {
     const memories = new Set<ArrayBufferLike>();
     const kept: Buffer[] = [];
     for await (const piece of await read(1)) {

@@ -38,7 +38,7 @@ describe('monitor access', () => {
     expect(withToken(requestFrom(address, headers))).toBe(false);
   });
 
-  it('is open to every caller with the token, and to none with another word', () => {
+  it('is open to every caller with the token, and to none with another value', () => {
     const from = (authorization: string) => withToken(requestFrom('203.0.113.9', { authorization }));
     expect(from(`Bearer ${TOKEN}`)).toBe(true);
     for (const wrong of [TOKEN, `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `bearer ${TOKEN}`, 'Bearer ', '']) {
@@ -46,7 +46,7 @@ describe('monitor access', () => {
     }
   });
 
-  it('takes no token where none is configured', () => {
+  it('accepts no token when none is configured', () => {
     for (const authorization of ['Bearer ', 'Bearer undefined', '']) {
       expect(withoutToken(requestFrom('203.0.113.9', { authorization }))).toBe(false);
     }

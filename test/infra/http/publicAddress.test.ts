@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { isPublicAddress, isPublicName } from '../../../infra/http/publicAddress.ts';
 import { PUBLIC_ADDRESSES } from './vectors.ts';
 
-it('ordinary public addresses are let through', () => {
+it('accepts ordinary public addresses', () => {
   for (const address of PUBLIC_ADDRESSES) expect(isPublicAddress(address), address).toBe(true);
 });
 
-it('nothing but a plain address in its plain form is one', () => {
+it('accepts an address in its plain form only', () => {
   for (const text of [
     '',
     'x',
@@ -23,7 +23,7 @@ it('nothing but a plain address in its plain form is one', () => {
   }
 });
 
-it('names of the inside are known as such, names of the outside are let through', () => {
+it('refuses internal names, and accepts public names', () => {
   for (const name of ['localhost', 'localhost.', 'a.localhost', 'db', 'x.internal', 'x.local', ''])
     expect(isPublicName(name), name).toBe(false);
   for (const name of ['example.com', 'a.b.example.', 'localhost.example.com', 'internal.example.com'])

@@ -66,7 +66,7 @@ async function sent(call: Promise<unknown>): Promise<string> {
 }
 
 describe('a call', () => {
-  it('carries its headers, query and JSON, and brings back status, headers and body', async () => {
+  it('sends its headers, query and JSON, and returns status, headers and body', async () => {
     const http = provider({ headers: { 'x-key': 'k' } });
     const reply = await http.request({
       method: 'POST',
@@ -115,7 +115,7 @@ describe('a call', () => {
     expect(await sent(provider().request({ method: 'PUT', path: '/echo', file: gone }))).toBe('not_sent');
   });
 
-  it('puts an answer into a file with its hash, and tells other statuses without a file', async () => {
+  it('saves an answer to a file with its hash, and reports other statuses without a file', async () => {
     const path = join(folder, 'output');
     const http = provider({ baseUrl: `http://127.0.0.1:${server.port}` });
     const saved = await http.download({ method: 'POST', path: '/good', json: {} }, { path, maxBytes: 100 });
@@ -135,7 +135,7 @@ describe('a call', () => {
     expect(existsSync(join(folder, 'none'))).toBe(false);
   });
 
-  it('does not begin with an answer that is announced as too large', async () => {
+  it('does not read an answer whose announced length is too large', async () => {
     const path = join(folder, 'announced');
     const call = { method: 'GET', path: '/announced' } as const;
     const failure = await provider()
@@ -152,8 +152,8 @@ describe('a call', () => {
   });
 });
 
-describe('a failure says whether the request can have been accepted', () => {
-  it('not when nobody listens, the name is not known or the address is not allowed', async () => {
+describe('the acceptance of a failed request', () => {
+  it('is excluded when nothing listens, the name is unknown or the address is forbidden', async () => {
     const closed = createTcpServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
     const { port } = closed.address() as AddressInfo;
@@ -171,7 +171,7 @@ describe('a failure says whether the request can have been accepted', () => {
     expect(await sent(provider().request({ method: 'POST', path: '/echo', multipart: gone }))).toBe('not_sent');
   });
 
-  it('not when it is given up before a connection came about', async () => {
+  it('is excluded when the call is aborted before the connection', async () => {
     const resolve = () => new Promise<string[]>(() => undefined);
     const http = createServiceHttp({ baseUrl: 'http://slow.example', resolve });
     const signal = AbortSignal.timeout(50);
@@ -179,12 +179,12 @@ describe('a failure says whether the request can have been accepted', () => {
     await http.destroy();
   });
 
-  it('not when the TLS of the service is not what it should be', async () => {
+  it('is excluded when the TLS handshake fails', async () => {
     const plain = provider({ baseUrl: `https://127.0.0.1:${server.port}` });
     expect(await sent(plain.request({ method: 'GET', path: '/' }))).toBe('not_sent');
   });
 
-  it('perhaps in every other case', async () => {
+  it('is possible in every other case', async () => {
     const timeouts = { firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 };
     const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts });
     for (const path of [
@@ -206,7 +206,7 @@ describe('a failure says whether the request can have been accepted', () => {
     expect(await sent(http.request({ method: 'POST', path: '/silent', json: {}, signal }))).toBe('unknown');
   });
 
-  it('and the whole call has a deadline, however busily the answer drips', async () => {
+  it('is possible at the overall deadline, however steadily the answer arrives', async () => {
     const http = provider({ baseUrl: `http://127.0.0.1:${server.port}`, timeouts: { totalMs: 2_000 } });
     expect(await sent(http.request({ method: 'GET', path: '/slow' }))).toBe('unknown');
   });

@@ -52,7 +52,7 @@ async function gauge(): Promise<Record<string, number>> {
   return Object.fromEntries(ours.map(({ labels, value }) => [String(labels.state), value]));
 }
 
-/** A service of raw bytes: `answer` is told the socket at each request. */
+/** A TCP service: `answer` gets the socket of each request. */
 async function rawService(answer: (socket: Socket, count: number) => void): Promise<string> {
   let count = 0;
   const sockets = new Set<Socket>();
@@ -77,14 +77,14 @@ async function rawService(answer: (socket: Socket, count: number) => void): Prom
 const WHOLE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 
 describe('connections', () => {
-  it('are kept: calls after each other share one', async () => {
+  it('are kept alive: sequential calls share one', async () => {
     const http = open();
     for (let at = 0; at < 5; at += 1) expect(await read(http)).toBe(200);
-    // A connection is free again a moment after its answer was read.
+    // A connection is free a moment after its answer was read.
     expect(new Set(stub.received.map(({ connection }) => connection)).size).toBeLessThan(3);
   });
 
-  it('are one per running call, for a thousand streams at once', async () => {
+  it('are opened per running call, up to a thousand streams at once', async () => {
     const http = open();
     stub.otherwise = { hang: 2 };
     const signal = new AbortController();
@@ -98,9 +98,9 @@ describe('connections', () => {
     expect(await gauge()).toEqual({ running: 0, queued: 0 });
   });
 
-  it('that wait for their place are counted, and given up in time', async () => {
+  it('in the queue are counted, and left at an abort', async () => {
     const url = await rawService(() => undefined);
-    // A name that is never resolved: no connection comes about.
+    // A name that is never resolved, so that no connection is opened.
     const http = open({
       baseUrl: url.replace('127.0.0.1', 'slow.test'),
       resolve: () => new Promise(() => undefined),
@@ -114,7 +114,7 @@ describe('connections', () => {
     expect(await gauge()).toEqual({ running: 0, queued: 0 });
   });
 
-  it('that rest and were closed by the service are not used', async () => {
+  it('closed by the service while idle are not used again', async () => {
     const http = open();
     await read(http);
     stub.closeResting();
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(await failureOf(read(http))).toMatchObject({ failure, sent });
   });
 
-  it('may be asked for in pieces, and what came before a failure is not lost with it', async () => {
+  it('is read in chunks, and what arrived before a failure is kept', async () => {
     const baseUrl = await rawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab');
       setTimeout(() => socket.destroy(), 50);
@@ -164,7 +164,7 @@ describe('an answer', () => {
     expect(await failureOf(body.next())).toMatchObject({ failure: 'lost' });
   });
 
-  it('has clocks: for its first byte and for a silence', async () => {
+  it('has a limit for its first byte and for a silence', async () => {
     const http = open({ timeouts: { firstByteMs: 200, idleMs: 100 } });
     stub.next.push({ hang: 'head' }, { hang: 3 }, { hang: 0 });
     for (const change of [{}, { stream: true }, { stream: true }]) {
@@ -172,19 +172,19 @@ describe('an answer', () => {
     }
   });
 
-  it('of more than the cap is garbage', async () => {
+  it('beyond the maximum size is garbage', async () => {
     stub.next.push({ body: Buffer.alloc(50_000, 'x') });
     expect(await failureOf(read(open({ maxReplyBytes: 10_000 })))).toMatchObject({ failure: 'garbage' });
   });
 
-  it('that nobody reads ends neither the process nor the next call', async () => {
+  it('that nobody reads breaks neither the process nor the next call', async () => {
     const http = open();
     for (let at = 0; at < 3; at += 1) (await http.post(call({ stream: true }))).body.release();
     expect(await read(http)).toBe(200);
   });
 });
 
-it('destroying ends what runs', async () => {
+it('ends when the client is destroyed', async () => {
   const http = open();
   stub.next.push({ hang: 'head' });
   const running = failureOf(read(http));
@@ -194,7 +194,7 @@ it('destroying ends what runs', async () => {
   expect(await failureOf(read(http))).toMatchObject({ failure: 'unreachable', sent: 'not_sent' });
 });
 
-describe('a form', () => {
+describe('a multipart form', () => {
   const folder = mkdtempSync(join(tmpdir(), 'farebox-form-'));
   const path = join(folder, 'file.bin');
   writeFileSync(path, Buffer.alloc(8 * 1024 * 1024, 1));
@@ -230,7 +230,7 @@ describe('a form', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('that is refused while it is sent has the answer that came', async () => {
+  it('refused while it is sent has the answer that came', async () => {
     const refusal = 'HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno';
     const baseUrl = await rawService((socket, count) => void (count === 1 && socket.write(refusal)));
     const reply = await open({ baseUrl }).post({ path: '/form', multipart: { fields: {}, files }, signal });
@@ -238,14 +238,14 @@ describe('a form', () => {
     expect((await reply.body.whole(10)).toString()).toBe('no');
   });
 
-  it('ends with its caller', async () => {
+  it('ends when its caller aborts', async () => {
     let closed = false;
     const baseUrl = await rawService((socket, count) => {
       if (count > 1) return;
       socket.once('close', () => {
         closed = true;
       });
-      // So that most of it is still to be sent when the caller leaves.
+      // Leaves most of the form unsent when the caller aborts.
       socket.pause();
       setTimeout(() => socket.resume(), 100);
     });

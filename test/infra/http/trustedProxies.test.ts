@@ -16,14 +16,14 @@ describe('the client behind a trusted proxy', () => {
     ['192.0.2.1', '198.51.100.7', '198.51.100.7'],
     ['172.31.0.1', '198.51.100.7', '198.51.100.7'],
     ['2001:db8:ffff::9', '2001:db8::7', '2001:db8::7'],
-    // What the client wrote itself stands left of what the proxy wrote.
+    // A value that the client sent is left of the value that the proxy added.
     ['10.0.0.1', '203.0.113.9, 198.51.100.7', '198.51.100.7'],
     ['10.0.0.1', '10.9.9.9, 198.51.100.7', '198.51.100.7'],
     ['10.0.0.1', 'rubbish, , 198.51.100.7', '198.51.100.7'],
-    // Several proxies, one after the other.
+    // Several proxies in sequence.
     ['10.0.0.1', '203.0.113.9, 198.51.100.7, 10.0.0.2,192.0.2.1', '198.51.100.7'],
     ['10.0.0.1', '198.51.100.7\t,\t10.0.0.2', '198.51.100.7'],
-    // As proxies write them.
+    // In the formats of proxies.
     ['10.0.0.1', '198.51.100.7:5678', '198.51.100.7'],
     ['10.0.0.1', '198.51.100.7, 10.0.0.2:80', '198.51.100.7'],
     ['10.0.0.1', '[2001:db8::1]:443', '2001:db8::1'],
@@ -31,7 +31,7 @@ describe('the client behind a trusted proxy', () => {
     ['10.0.0.1', '2001:DB8:0::1', '2001:db8::1'],
     ['10.0.0.1', '::ffff:198.51.100.7', '198.51.100.7'],
     ['10.0.0.1', '198.51.100.7, [::ffff:10.0.0.2]:80', '198.51.100.7'],
-    // Nobody but trusted ones: the first of them.
+    // Only trusted proxies: the first of them.
     ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['10.0.0.1', undefined, '10.0.0.1'],
   ])('%s with %j: %s', (peer, forwarded, client) => {
@@ -54,12 +54,12 @@ describe('the client behind a trusted proxy', () => {
     '"198.51.100.7"',
     'for=198.51.100.7',
     '198.51.100.7 198.51.100.8',
-  ])('%j names nobody: it is the proxy itself', (forwarded) => {
+  ])('%j is no address: the proxy itself is the client', (forwarded) => {
     expect(clientOf('10.0.0.1', forwarded)).toBe('10.0.0.1');
     expect(clientOf('10.0.0.1', `198.51.100.7, ${forwarded}, 10.0.0.2`)).toBe('10.0.0.2');
   });
 
-  it('is looked for in the last 20 entries, and in whole ones of the last 2,048 characters', () => {
+  it('is searched in the last 20 entries, and in the complete ones of the last 2,048 characters', () => {
     const hops = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index + 1}`).join(',');
     expect(clientOf('10.0.0.1', `198.51.100.7,${hops(19)}`)).toBe('198.51.100.7');
     expect(clientOf('10.0.0.1', `198.51.100.7,${hops(20)}`)).toBe('10.0.0.1');
@@ -72,24 +72,21 @@ describe('the client behind a trusted proxy', () => {
   });
 });
 
-it.each(['198.51.100.1', '11.0.0.1', '2001:db8::1', '::1', 'fe80::1%eth0'])(
-  'what %s says of others counts for nothing',
-  (peer) => {
-    expect(clientOf(peer, '203.0.113.9, 10.0.0.2')).toBe(peer);
-    expect(proxies.trusts(peer)).toBe(false);
-  },
-);
+it.each(['198.51.100.1', '11.0.0.1', '2001:db8::1', '::1', 'fe80::1%eth0'])('ignores the header of %s', (peer) => {
+  expect(clientOf(peer, '203.0.113.9, 10.0.0.2')).toBe(peer);
+  expect(proxies.trusts(peer)).toBe(false);
+});
 
-it('a connection that is gone has no address', () => {
+it('returns no address for a closed connection', () => {
   expect(clientOf(undefined, '203.0.113.9')).toBe('');
 });
 
-it('no other header is read', () => {
+it('reads no other header', () => {
   const more = { forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9', 'x-client-ip': '203.0.113.9' };
   expect(clientOf('10.0.0.1', undefined, more)).toBe('10.0.0.1');
 });
 
-it('without trusted proxies no header is read', () => {
+it('reads no header without trusted proxies', () => {
   const request = { socket: { remoteAddress: '10.0.0.1' } } as unknown as IncomingMessage;
   expect(createTrustedProxies([]).clientOf(request)).toBe('10.0.0.1');
 });
@@ -114,6 +111,6 @@ it.each<[string, boolean]>([
   ['10.0.0.1 ', false],
   ['proxy.internal', false],
   ['*', false],
-])('%j is an address or a network: %s', (text, is) => {
+])('%j is a valid address or network: %s', (text, is) => {
   expect(isNetwork(text)).toBe(is);
 });

@@ -10,7 +10,7 @@ const SIZES = [64 * 1024 - 300, 64 * 1024, 65_536 * 2, 1_000_000];
 
 let server: Server;
 
-/** Answers each path `/<size>` with so many bytes and the end of the connection, all at once. */
+/** Answers each path `/<size>` with that many bytes and the end of the connection, all at once. */
 beforeAll(async () => {
   server = createServer((socket: Socket) => {
     socket.on('error', () => undefined);
@@ -30,7 +30,7 @@ function get(size: number, maxBytes: number) {
   return client.compose(unpaused(maxBytes)).request({ method: 'GET', path: `/${size}` });
 }
 
-it('a server that ends its connection before the body was read ends neither the process nor the body', async () => {
+it('keeps the body when the server closes the connection before it is read', async () => {
   for (const size of SIZES) {
     const { body } = await get(size, 2_000_000);
     await sleep(50);
@@ -38,7 +38,7 @@ it('a server that ends its connection before the body was read ends neither the 
   }
 });
 
-it('a body that nobody reads may end too', async () => {
+it('survives the end of a body that nobody reads', async () => {
   for (const size of SIZES) {
     const { body } = await get(size, 2_000_000);
     await sleep(50);
@@ -47,7 +47,7 @@ it('a body that nobody reads may end too', async () => {
   }
 });
 
-it('more than the limit is not kept', async () => {
+it('drops what exceeds the limit', async () => {
   const { body } = await get(1_000_000, 100_000);
   await expect(body.arrayBuffer()).rejects.toBeInstanceOf(BodyTooLarge);
 });

@@ -1,6 +1,6 @@
-/** Addresses that no URL of a stranger may lead to, in the spellings of which each once got through somewhere. */
+/** Addresses that a client's URL must not reach, in spellings that have each bypassed some guard. */
 
-/** Spellings of this machine's own loopback: all reach it with an ordinary client. */
+/** Spellings of this machine's loopback address that ordinary clients accept. */
 export const LOOPBACK_HOSTS = [
   ...[
     '127.0.0.1',
@@ -47,7 +47,7 @@ export const LOOPBACK_HOSTS = [
   ],
 ];
 
-/** Whole URLs that clients and validators read differently; `{port}` is the canary's. */
+/** URLs that clients and validators parse differently; `{port}` is that of the server that must not be reached. */
 export const LOOPBACK_URLS = [
   'http://user@127.0.0.1:{port}/',
   'http://user:password@127.0.0.1:{port}/',
@@ -67,7 +67,7 @@ export const LOOPBACK_URLS = [
   'https://127.0.0.1:{port}/',
 ];
 
-/** Not routed on this machine, and not to be tried either. */
+/** Not routed on this machine; tests must not try them. */
 export const INTERNAL_HOSTS = [
   ...[
     '[::127.0.0.1]',
@@ -153,7 +153,7 @@ export const OTHER_SCHEMES = [
   'http://256.256.256.256/',
 ];
 
-/** DNS answers of which one at least is bad; a single bad one blocks the name. */
+/** DNS answers with at least one internal address, which blocks the name. */
 export const BAD_ANSWERS = [
   ['127.0.0.1'],
   ['::1'],
@@ -172,7 +172,7 @@ export const BAD_ANSWERS = [
   [],
 ];
 
-/** Ordinary public addresses: a guard that refuses these refuses everything. */
+/** Ordinary public addresses, which a guard must accept. */
 export const PUBLIC_ADDRESSES = [
   ...[
     '8.8.8.8',

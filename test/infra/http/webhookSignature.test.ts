@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { printSecret, signatureHeaders } from '../../../infra/http/webhookSignature.ts';
 
-/** The example that the Standard Webhooks specification publishes. */
+/** The published example of Standard Webhooks. */
 const PUBLISHED = {
   secret: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -13,7 +13,7 @@ const PUBLISHED = {
 };
 
 describe('a signature', () => {
-  it('is the one that the convention publishes as its example', () => {
+  it('equals the published example of the convention', () => {
     const headers = signatureHeaders([Buffer.from(PUBLISHED.secret, 'base64')], PUBLISHED);
     expect(headers).toEqual({
       'webhook-id': PUBLISHED.id,
@@ -27,7 +27,7 @@ describe('a signature', () => {
     ['every script', '{"error":"Größe 日本語 🙂"}'],
     ['nothing', '{}'],
     ['much', JSON.stringify({ text: 'x'.repeat(100_000) })],
-  ])('over %s is taken by the library of the convention, with either of two secrets', (_what, body) => {
+  ])("over %s is accepted by the convention's library, with either of two secrets", (_what, body) => {
     const [present, previous] = [randomBytes(32), randomBytes(32)];
     const headers = signatureHeaders([present, previous], { id: 'an-id', sentAt: new Date(), body });
     for (const secret of [present, previous]) {

@@ -1,4 +1,4 @@
-/** A hold whose outcome its caller never learned is given back in the background. */
+/** A hold whose outcome its caller never learned is released in the background. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openHold } from '../../../api/paid/ledgerHold.ts';
 import type { Caller } from '../../../domain/caller.ts';
@@ -52,7 +52,7 @@ it('a hold that is written although its answer was lost is released', async () =
   expect(await world.balance(accountId)).toMatchObject({ usd: 100n, held: { usd: 0n } });
 });
 
-it('is tried again while the database does not answer', async () => {
+it('retries while the database does not answer', async () => {
   const tries: string[] = [];
   const holds = createAbandonedHolds(async ({ operationId }) => {
     tries.push(operationId);
@@ -65,7 +65,7 @@ it('is tried again while the database does not answer', async () => {
   holds.close();
 });
 
-it('takes no more than it has room for', async () => {
+it('keeps up to its capacity only', async () => {
   const holds = createAbandonedHolds(() => new Promise(() => undefined));
   for (let index = 0; index < 1_003; index += 1) holds.add({ operationId: `${index}`, accountId: 'a' });
   expect(await counted()).toEqual({ unknown: 3 });

@@ -1,4 +1,4 @@
-/** History cannot be changed: not by the services' role, and not even by the owner of the tables by accident. */
+/** History cannot be changed: not by the services' role, and not by accident even by the owner of the tables. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { charge } from '../../../infra/postgres/ledger.ts';
@@ -22,25 +22,25 @@ const CHANGES = [
 ];
 
 describe('transfers', () => {
-  it('are written by the role of the services', async () => {
+  it("are written by the services' role", async () => {
     const { rows } = await world.pool.query('select current_user as role');
     expect(rows).toEqual([{ role: 'farebox_app' }]);
   });
 
-  it.each(CHANGES)('cannot be changed by the role of the services: %s', async (statement) => {
+  it.each(CHANGES)("cannot be changed by the services' role: %s", async (statement) => {
     await expect(world.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
   });
 
-  it.each(CHANGES)('cannot be changed by their owner without taking the trigger away: %s', async (statement) => {
+  it.each(CHANGES)('cannot be changed by their owner unless the trigger is removed: %s', async (statement) => {
     await expect(world.owner.query(statement)).rejects.toThrow('append-only');
   });
 
-  it('cannot be changed through the entries that are read from them', async () => {
+  it('cannot be changed through the view `entries`', async () => {
     await expect(world.pool.query('delete from entries')).rejects.toThrow();
     await expect(world.pool.query('update entries set amount = 1')).rejects.toThrow();
   });
 
-  it('keep their trigger against the role of the services', async () => {
+  it("keep their trigger against the services' role", async () => {
     await expect(world.pool.query('alter table transfers disable trigger all')).rejects.toMatchObject({
       code: '42501',
     });
@@ -54,14 +54,14 @@ describe('transfers', () => {
     ).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('cannot be emptied by switching triggers off for the session', async () => {
+  it('cannot be changed by switching triggers off for the session', async () => {
     await expect(world.pool.query('set session_replication_role = replica')).rejects.toMatchObject({
       code: '42501',
     });
   });
 });
 
-describe('what the services may not do', () => {
+describe("statements beyond the services' role", () => {
   it.each([
     'delete from operations',
     'delete from accounts',
@@ -70,12 +70,12 @@ describe('what the services may not do', () => {
     'drop table holds',
     'create table mine (id int)',
     "create or replace function ledger_now() returns timestamptz language sql as 'select now()'",
-  ])('is refused by the database: %s', async (statement) => {
+  ])('are refused by the database: %s', async (statement) => {
     await expect(world.pool.query(statement)).rejects.toBeInstanceOf(pg.DatabaseError);
   });
 });
 
-describe('the tables themselves', () => {
+describe('the constraints of the tables', () => {
   it.each([
     ['a balance below what is held', 'update accounts set usd_held = usd_posted + 1'],
     ['a held amount below zero', 'update accounts set usd_held = -1'],

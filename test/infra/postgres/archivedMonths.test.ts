@@ -1,4 +1,4 @@
-/** Months of transfers that are moved away: the check builds on their seals and says so, and refuses what was not sealed. */
+/** Archived months of transfers: the check uses their seals and says so, and refuses months without a seal. */
 import pg from 'pg';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
@@ -9,7 +9,7 @@ import { copyDatabase } from '../../harness/services.ts';
 import { both, createLedgerWorld, type LedgerWorld, order, storedJob } from './ledgerWorld.ts';
 
 const now = new Date();
-/** The start of the month so many after this one. */
+/** Start of the month this many months from now. */
 const monthAt = (ahead: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
 const dayAt = (ahead: number) => monthAt(ahead).toISOString().slice(0, 10);
 const partitionAt = (ahead: number) => `transfers_${monthAt(ahead).toISOString().slice(0, 7).replace('-', '_')}`;
@@ -17,10 +17,10 @@ const partitionAt = (ahead: number) => `transfers_${monthAt(ahead).toISOString()
 let world: LedgerWorld;
 let account: string;
 let key: string;
-/** The charge of the month before this one, of this month, and of the next. */
+/** Charges of last month, of this month, and of next month. */
 let charges: string[];
 
-/** Databases that each test has a copy of. */
+/** Template databases, which each test copies. */
 let books: { open: string; sealed: string; archived: string };
 
 beforeAll(async () => {
@@ -54,10 +54,10 @@ async function openCopy(databaseUrl: string): Promise<void> {
   world = await createLedgerWorld(8, await copyDatabase(databaseUrl));
 }
 
-/** On which the first charge and the job were booked. */
+/** Day of the first charge and the job. */
 const dayBefore = new Date(monthAt(0).getTime() - 5 * 86_400_000).toISOString().slice(0, 10);
 
-/** Five days before the end of a month. */
+/** Sets the clock to five days before the end of a month. */
 async function goTo(month: number): Promise<void> {
   await world.setClock(new Date(monthAt(month + 1).getTime() - 5 * 86_400_000).toISOString());
 }
@@ -65,7 +65,7 @@ async function goTo(month: number): Promise<void> {
 const seal = () => runLedgerCheck(world.pool, { seal: true });
 const check = (full: boolean) => runLedgerCheck(world.pool, { full });
 
-/** Into another schema: as far away as another server is. */
+/** Moves partitions into another schema, which is as good as another server. */
 async function archive(...partitions: string[]): Promise<void> {
   await world.owner.query('create schema if not exists archive');
   for (const partition of partitions) {
@@ -79,7 +79,7 @@ async function bringBack(partition: string, bounds: string): Promise<void> {
   await world.owner.query(`alter table transfers attach partition ${partition} for values ${bounds}`);
 }
 
-/** With the protection of the tables switched off. */
+/** Runs the statement without the protection of the tables. */
 async function plant(statement: string): Promise<void> {
   const client = new pg.Client(world.databaseUrl);
   await client.connect();
@@ -92,7 +92,7 @@ async function plant(statement: string): Promise<void> {
 }
 
 describe.each([false, true])('a check (full: %s)', (full) => {
-  it('passes without the rows of sealed months, and says from when on there are rows', async () => {
+  it('passes without the rows of sealed months, and reports when the remaining rows begin', async () => {
     await openCopy(books.sealed);
     await archive('transfers_earlier', partitionAt(0));
     expect(await check(full)).toEqual({ broken: [], sealed: [], archivedUntil: dayAt(1) });
@@ -103,7 +103,7 @@ describe.each([false, true])('a check (full: %s)', (full) => {
     expect((await check(full)).broken).toEqual([]);
   });
 
-  it('still finds damage to what an archived month left behind', async () => {
+  it('finds damage to the remaining data of an archived month', async () => {
     await openCopy(books.sealed);
     await archive('transfers_earlier', partitionAt(0));
     await plant('update accounts set usd_posted = usd_posted + 1');
@@ -194,7 +194,7 @@ describe('a full check', () => {
     );
   });
 
-  it('finds whether a month that is brought back is what was sealed', async () => {
+  it('verifies a restored month against its seal', async () => {
     await openCopy(books.sealed);
     await archive('transfers_earlier', partitionAt(0));
     await bringBack(partitionAt(0), `from ('${dayAt(0)} 00:00Z') to ('${dayAt(1)} 00:00Z')`);
@@ -207,13 +207,13 @@ describe('a full check', () => {
   });
 });
 
-describe('with an archived month', () => {
+describe('an archived month', () => {
   beforeEach(async () => {
     await openCopy(books.sealed);
     await archive('transfers_earlier', partitionAt(0));
   });
 
-  it('a charge of it is still charged and refunded once', async () => {
+  it('still lets its charge be repeated and refunded once', async () => {
     const again = order(account, both(30n), { keyId: key, operationId: charges[0] as string });
     expect(await charge(world.pool, again)).toMatchObject({ replayed: true });
     const undo = { operationId: 'late', chargeOperationId: charges[0] as string, reason: 'x' };
@@ -222,7 +222,7 @@ describe('with an archived month', () => {
     for (const full of [false, true]) expect((await check(full)).broken).toEqual([]);
   });
 
-  it('pages of entries begin after it, with the balances as they were', async () => {
+  it('is followed by pages of entries with unchanged balances', async () => {
     const range = { accountId: account, from: null, to: null, currency: null };
     const page = await usagePage(world.pool, range, { horizon: String(2n ** 40n), after: null, limit: 100 });
     expect(page[0]?.at.slice(0, 7)).toBe(dayAt(1).slice(0, 7));
@@ -231,7 +231,7 @@ describe('with an archived month', () => {
     expect(transactions[0]?.balanceAfterNano).toBe(left);
   });
 
-  it('nothing can be written to its time any more', async () => {
+  it('accepts no new rows', async () => {
     await goTo(0);
     await expect(charge(world.pool, order(account, both(1n)))).rejects.toThrow();
   });

@@ -11,7 +11,7 @@ function databaseError(code: string): pg.DatabaseError {
   return error;
 }
 
-/** A batcher over a function that doubles, with a record of the batches it was given. */
+/** A batcher over a function that doubles, with a record of its batches. */
 function doubling(options: Partial<BatcherOptions<number, number>> = {}) {
   const batches: number[][] = [];
   const batcher = createBatcher<number, number>({
@@ -26,13 +26,13 @@ function doubling(options: Partial<BatcherOptions<number, number>> = {}) {
 }
 
 describe('a batcher', () => {
-  it('runs the calls of one tick as one batch, in their order, and answers each', async () => {
+  it('runs the calls of one tick as one batch in order, and answers each', async () => {
     const { batcher, batches } = doubling();
     expect(await Promise.all([1, 2, 3].map((number) => batcher.call(number)))).toEqual([2, 4, 6]);
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  it('never puts more into a batch than allowed', async () => {
+  it('limits the size of a batch', async () => {
     const { batcher, batches } = doubling({ maxBatch: 3 });
     const numbers = Array.from({ length: 10 }, (_, number) => number);
     expect(await Promise.all(numbers.map((number) => batcher.call(number)))).toEqual(numbers.map((n) => n * 2));
@@ -40,7 +40,7 @@ describe('a batcher', () => {
     expect(batches.flat()).toEqual(numbers);
   });
 
-  it('sends what has waited before those that were answered go on', async () => {
+  it('sends waiting calls before those that follow an answer', async () => {
     const order: string[] = [];
     const { batcher } = doubling({
       run: async (requests) => {
@@ -55,7 +55,7 @@ describe('a batcher', () => {
     expect(order).toEqual(['sent 1', 'sent 2', 'answered 1']);
   });
 
-  it('never has more batches under way than allowed, and collects calls meanwhile', async () => {
+  it('limits the batches in flight, and collects calls meanwhile', async () => {
     let now = 0;
     let most = 0;
     const { batcher, batches } = doubling({
@@ -80,7 +80,7 @@ describe('a batcher', () => {
     expect(batches.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, number) => number));
   });
 
-  it('refuses as unavailable what does not fit into its queue, and serves the rest', async () => {
+  it('refuses calls beyond its queue as unavailable, and serves the rest', async () => {
     const { batcher } = doubling({ maxWaiting: 5 });
     const results = await Promise.allSettled(Array.from({ length: 8 }, (_, number) => batcher.call(number)));
     expect(results.map((result) => result.status)).toEqual([
@@ -93,7 +93,7 @@ describe('a batcher', () => {
     expect(await batcher.call(21)).toBe(42);
   });
 
-  it('answers a call at its deadline even when the batch never ends', async () => {
+  it('answers a call at its deadline even if the batch never ends', async () => {
     const { batcher } = doubling({ deadlineMs: 30, run: () => new Promise(() => undefined) });
     await expect(batcher.call(1)).rejects.toMatchObject({ code: 'unavailable' });
   });
@@ -116,7 +116,7 @@ describe('a batcher', () => {
     expect(seen).toEqual([1]);
   });
 
-  it.each(['40001', '40P01', '57P01', '08006', '53300'])('tries a batch again that failed with %s', async (code) => {
+  it.each(['40001', '40P01', '57P01', '08006', '53300'])('retries a batch that failed with %s', async (code) => {
     let failures = 2;
     const { batcher, batches } = doubling({
       run: async (requests) => {
@@ -133,7 +133,7 @@ describe('a batcher', () => {
     ]);
   });
 
-  it('gives up after its attempts, as unavailable, with the cause', async () => {
+  it('gives up after its last attempt, as unavailable, with the cause', async () => {
     let tries = 0;
     const { batcher } = doubling({
       attempts: 3,
@@ -148,7 +148,7 @@ describe('a batcher', () => {
     expect(tries).toBe(3);
   });
 
-  it('fails only the guilty call when one spoils its batch', async () => {
+  it('fails only the call that breaks its batch', async () => {
     const { batcher } = doubling({
       run: async (requests) => {
         if (requests.includes(13)) throw databaseError('22P02');
@@ -164,12 +164,12 @@ describe('a batcher', () => {
     expect(results[1]).toMatchObject({ reason: { code: '22P02' } });
   });
 
-  it('takes a wrong number of answers for a failure, not for an answer', async () => {
+  it('treats a wrong number of answers as a failure', async () => {
     const { batcher } = doubling({ run: async () => [] });
     await expect(batcher.call(1)).rejects.toThrow('0 answers to 1 ledger calls');
   });
 
-  it('closes when the calls under way have ended, and takes no new ones', async () => {
+  it('closes when the calls in flight have ended, and accepts no new ones', async () => {
     const { batcher, batches } = doubling({ maxBatch: 2 });
     const calls = [1, 2, 3, 4, 5].map((number) => batcher.call(number));
     let closed = false;

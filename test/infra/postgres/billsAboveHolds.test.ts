@@ -1,4 +1,4 @@
-/** A bill above its hold, or after its end: the rest is taken as far as funds and limits reach, once. */
+/** A bill above its hold, or after its end: the rest is charged once, as far as funds and limits allow. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerPrice, Part } from '../../../domain/ledger.ts';
@@ -79,7 +79,7 @@ describe.each(CASES)('a bill above its hold takes $name', (each) => {
     return { accountId, operationId: await hold(accountId, held, keyId) };
   }
 
-  it('by itself and repeated', async () => {
+  it('alone and when repeated', async () => {
     const { operationId } = await payer();
     for (const replayed of [false, true, true]) {
       const settled = await ledger.settle({ operationId, price: bill });
@@ -89,7 +89,7 @@ describe.each(CASES)('a bill above its hold takes $name', (each) => {
     expect(await ledger.release({ operationId })).toMatchObject({ outcome: 'settled', replayed: true });
   });
 
-  it('in a batch, twice, beside others', async () => {
+  it('in a batch, twice, with other bills', async () => {
     const payers = await Promise.all([payer(), payer()]);
     const ids = payers.flatMap(({ operationId }) => [operationId, operationId]);
     const settled = await Promise.all(ids.map((operationId) => ledger.settle({ operationId, price: bill })));
@@ -99,8 +99,8 @@ describe.each(CASES)('a bill above its hold takes $name', (each) => {
   });
 });
 
-describe('the operation beyond a hold', () => {
-  it('is a row of the same request in the history of usage, and counts nothing twice', async () => {
+describe('the charge of the rest', () => {
+  it('is a row of the same request in the usage history, and is counted once', async () => {
     const accountId = await world.account({ usd: 100n });
     const operationId = await hold(accountId, usd(10n));
     const sold = { units: '35', unit: 'credit', pricePerUnitUsd: '1' };
@@ -126,7 +126,7 @@ describe('the operation beyond a hold', () => {
     expect(rest).toMatchObject({ operation_id: `${operationId}:rest`, details: { restOf: operationId } });
   });
 
-  it('can pay with what the same batch gives back', async () => {
+  it('can use what the same batch releases', async () => {
     const accountId = await world.account({ usd: 100n });
     const [released, settled] = [await hold(accountId, usd(60n)), await hold(accountId, usd(40n))];
     const outcomes = await Promise.all([
@@ -137,7 +137,7 @@ describe('the operation beyond a hold', () => {
     expect(await world.balance(accountId)).toMatchObject({ usd: 10n, held: { usd: 0n } });
   });
 
-  it('belongs to the day on which it is taken, with the diem of that day', async () => {
+  it('belongs to the day of its charge, with the diem of that day', async () => {
     const own = await createLedgerWorld();
     try {
       await own.setClock('2026-11-21T23:59:59Z');
@@ -157,7 +157,7 @@ describe('the operation beyond a hold', () => {
     }
   });
 
-  it('of several bills of one account never takes more than there is', async () => {
+  it('never exceeds the funds of an account with several bills', async () => {
     const accountId = await world.account({ usd: 100n });
     const ids = await Promise.all(Array.from({ length: 20 }, () => hold(accountId, usd(2n))));
     const parallel = world.ledger({ maxBatch: 3, maxInFlight: 4 });
@@ -166,7 +166,7 @@ describe('the operation beyond a hold', () => {
     expect(await world.balance(accountId)).toMatchObject({ usd: 0n, held: { usd: 0n } });
   });
 
-  it('leaves room in its name: a hold with a longer one is refused before it is written', async () => {
+  it('reserves space in its id: a hold with a longer id is refused before it is written', async () => {
     const accountId = await world.account({ usd: 100n });
     const request = { accountId, keyId: null, price: usd(1n), ttlMs: 60_000, snapshot: SNAPSHOT };
     const operationId = randomUUID().padEnd(195, 'x');
@@ -179,8 +179,8 @@ describe('the operation beyond a hold', () => {
   });
 });
 
-describe('the bill of a hold that has ended without it', () => {
-  it('is taken once, as far as funds reach', async () => {
+describe('the late bill of a hold', () => {
+  it('is charged once, as far as funds allow', async () => {
     const accountId = await world.account({ usd: 30n });
     const operationId = await hold(accountId, usd(10n));
     await ledger.release({ operationId });

@@ -1,4 +1,4 @@
-/** What the answers said, what readers see, and what the books hold are one and the same, also while all goes on. */
+/** Outcomes of the ledger, the entries that readers see, and the books agree, also under concurrent writes. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Part } from '../../../domain/ledger.ts';
@@ -18,7 +18,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Sums of what the answers said, per currency. */
+/** Sums of the reported outcomes, per currency. */
 class Tally {
   readonly sums: Record<string, bigint> = { usd: 0n, bundled: 0n, diem: 0n };
 
@@ -32,7 +32,7 @@ const anyPrice = () => ({
   diem: BigInt(Math.ceil(Math.random() * 12)),
 });
 
-/** One call of a random kind, added to the tally by what its answer said. */
+/** Runs one random call and adds its reported outcome to the tally. */
 async function act(account: string, keyId: string, tally: Tally): Promise<void> {
   const request = order(account, anyPrice(), { keyId });
   const { operationId } = request;
@@ -63,8 +63,8 @@ async function act(account: string, keyId: string, tally: Tally): Promise<void> 
 
 let ledgers: ReturnType<LedgerWorld['ledger']>[] = [];
 
-describe('what the answers said', () => {
-  it('adds up to the balance, to the last nano, whatever went on at once', async () => {
+describe('the sum of the reported outcomes', () => {
+  it('equals the balance to the last nano unit under concurrent writes', async () => {
     ledgers = [world.ledger(), world.ledger({ maxBatch: 3, maxInFlight: 3 })];
     const funds = { usd: 2_000n, bundled: 300n, diem: 250n };
     const accounts = await Promise.all([1, 2, 3].map(() => world.account(funds)));
@@ -91,7 +91,7 @@ describe('what the answers said', () => {
 });
 
 describe("a reader of an account's transfers", () => {
-  it('who pages by time and id while money moves misses none and sees none twice', async () => {
+  it('that pages by time and id during writes misses none and sees none twice', async () => {
     ledgers = [world.ledger(), world.ledger({ maxBatch: 1, maxInFlight: 4 })];
     const account = await world.account({ usd: 1_000_000n });
     const keyId = await world.key(account);
@@ -125,8 +125,8 @@ describe("a reader of an account's transfers", () => {
   });
 });
 
-describe('the house', () => {
-  it('earned what was charged less what was refunded, and gave what was granted and paid in', async () => {
+describe('the house accounts', () => {
+  it('hold the charges less the refunds as revenue, and the grants and top-ups as negative amounts', async () => {
     const account = await world.account({ usd: 100n, bundled: 50n, diem: 20n });
     const credit = { accountId: account, currency: 'usd' as const, notes: 'x' };
     await payIn(world.pool, '30');
@@ -156,7 +156,7 @@ describe('the house', () => {
     ]);
   });
 
-  it('and the accounts together always have nothing: every entry has its counterpart', async () => {
+  it('and the accounts sum to zero: every entry has its counterpart', async () => {
     const account = await world.account({ usd: 100n, diem: 9n });
     await charge(world.pool, order(account, both(12n)));
     const { rows } = await world.owner.query(
@@ -166,8 +166,8 @@ describe('the house', () => {
   });
 });
 
-describe('an account that does not exist yet', () => {
-  it('has no funds, and holds up nobody in a batch', async () => {
+describe('an unknown account', () => {
+  it('has no funds, and does not delay others in a batch', async () => {
     const ledger = world.ledger();
     const account = await world.account({ usd: 10n });
     const results = await Promise.all(

@@ -1,4 +1,4 @@
-/** Two processes, one budget: whatever they do at once, exactly what the budget covers is admitted. */
+/** Two processes share one budget: under concurrent requests, exactly what the budget covers is admitted. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { services } from '../../harness/services.ts';
 import { type Spawned, spawnNode } from '../../harness/spawn.ts';
@@ -46,7 +46,7 @@ async function until(condition: () => boolean, spawned: Spawned[]): Promise<void
   }
 }
 
-/** Runs all rounds in two processes; a round starts in both at the moment when its advisory lock is let go. */
+/** Runs all rounds in two processes. A round starts in both at once when its advisory lock is released. */
 async function runRace(name: string, rounds: RaceRound[], charges: boolean): Promise<number[]> {
   const gun = Math.floor(Math.random() * 1_000_000_000);
   const client = await world.owner.connect();
@@ -72,7 +72,7 @@ async function runRace(name: string, rounds: RaceRound[], charges: boolean): Pro
   }
 }
 
-describe('1,000 holds of 0.10 USD at once from two processes', () => {
+describe('1,000 concurrent holds of 0.10 USD from two processes', () => {
   it(
     'against a balance of 5.00 are admitted exactly 50 times, every round',
     async () => {

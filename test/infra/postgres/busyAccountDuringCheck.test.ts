@@ -1,4 +1,4 @@
-/** A check of the ledger reads in short snapshots: a long one would keep every old version of a busy account's row alive. */
+/** A ledger check uses short snapshots: a long one would keep every old version of a busy account's row. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type pg from 'pg';
@@ -13,7 +13,7 @@ import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.
 
 vi.setConfig({ testTimeout: 240_000 });
 
-/** Several pages of accounts, so that a check takes many statements. */
+/** Enough pages of accounts that a check runs many statements. */
 const ACCOUNTS = 4_000;
 /** Charges of the busy account during one check. */
 const CHARGES = 1_500;
@@ -22,7 +22,7 @@ let server: OwnPostgres;
 let world: LedgerWorld;
 let busy: string;
 beforeAll(async () => {
-  // Postgres keeps old versions of a row as long as any transaction that writes is older, in whatever database of the server.
+  // Postgres keeps old versions of a row while any older writing transaction runs, in any database of the server.
   server = await startOwnPostgres({
     folder: path.join(services().folder, randomUUID()),
     name: 'quiet-postgres',
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await world.owner.query(
     `insert into accounts (id, name) select gen_random_uuid(), 'idle' from generate_series(1, ${ACCOUNTS})`,
   );
-  // The snapshot of an automatic analyze would keep old versions of the row as well.
+  // The snapshot of an automatic analyze would keep old versions of the row too.
   await world.owner.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
       execute format('alter table %s set (autovacuum_enabled = false)', name);
@@ -51,7 +51,7 @@ async function chargeBusy(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await charge(world.pool, order(busy, both(1n)));
 }
 
-/** Pages that Postgres reads to find the balance of the busy account, past every old version of its row. */
+/** Pages that Postgres reads for the balance of the busy account, including old versions of its row. */
 async function pagesOfBusy(): Promise<number> {
   const { rows } = await world.owner.query(
     `explain (analyze, buffers, timing off, format json) select usd_posted from accounts where id = '${busy}'`,
@@ -60,7 +60,7 @@ async function pagesOfBusy(): Promise<number> {
   return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
 }
 
-/** A sound check that waits for `act` after each of its statements. */
+/** Runs a check that awaits `act` after each of its statements, and expects no damage. */
 async function checkWith(act: () => Promise<void>): Promise<void> {
   const pool = openPool({ databaseUrl: world.databaseUrl, applicationName: 'check-test', max: 1 });
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;

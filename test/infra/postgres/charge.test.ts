@@ -37,14 +37,14 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ diem: 0n, bundled: 0n, usd: 97n });
   });
 
-  it('keeps the price snapshot with every transfer', async () => {
+  it('stores the price snapshot with every transfer', async () => {
     const account = await world.account({ usd: 10n });
     await charge(world.pool, order(account, both(1n), { snapshot: { ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' } }));
     const [, row] = await world.transfersOf(account);
     expect(row?.details).toEqual({ ...SNAPSHOT, notes: 'für Ä, "x" \\ {1,2}' });
   });
 
-  it('that is not covered changes nothing and may succeed later under the same id', async () => {
+  it('without funds changes nothing and may succeed later under the same id', async () => {
     const account = await world.account({ usd: 9n, diem: 0n });
     const request = order(account, both(10n));
     expect(await charge(world.pool, request)).toEqual({ outcome: 'insufficient' });
@@ -61,14 +61,14 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 0n });
   });
 
-  it('does not touch the diem day when it is refused', async () => {
+  it('does not change the diem day when it is refused', async () => {
     const account = await world.account({ diem: 5n });
     expect(await charge(world.pool, order(account, both(6n)))).toEqual({ outcome: 'insufficient' });
     const { rows } = await world.owner.query('select 1 from diem_days where account_id = $1', [account]);
     expect(rows).toEqual([]);
   });
 
-  it('repeated by operation id returns the first outcome and takes nothing more', async () => {
+  it('repeated with its operation id returns the first outcome and takes nothing more', async () => {
     const account = await world.account({ usd: 100n, diem: 4n });
     const request = order(account, both(10n));
     const first = await charge(world.pool, request);
@@ -77,7 +77,7 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 94n, diem: 0n });
   });
 
-  it('asked 20 times at once is charged once', async () => {
+  it('requested 20 times at once is made once', async () => {
     const account = await world.account({ usd: 100n });
     const request = order(account, both(10n));
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => charge(world.pool, request)));
@@ -86,7 +86,7 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 90n });
   });
 
-  it("waits for the same operation in another connection's open transaction and then returns its outcome", async () => {
+  it('waits for the same operation in another open transaction and then returns its outcome', async () => {
     const account = await world.account({ usd: 100n });
     const request = order(account, both(10n));
     let second: Promise<unknown> = Promise.resolve();
@@ -99,7 +99,7 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 90n });
   });
 
-  it('is undone with the transaction of its caller', async () => {
+  it('is rolled back with the transaction of its caller', async () => {
     const account = await world.account({ usd: 100n, diem: 5n });
     const request = order(account, both(10n));
     await expect(
@@ -112,7 +112,7 @@ describe('a charge', () => {
     expect(await charge(world.pool, request)).toMatchObject({ replayed: false });
   });
 
-  it('of nothing is charged, without a transfer', async () => {
+  it('of zero is made without a transfer', async () => {
     const account = await world.account();
     expect(await charge(world.pool, order(account, both(0n)))).toMatchObject({
       outcome: 'charged',
@@ -140,7 +140,7 @@ describe('a charge', () => {
     ['an operation id over 200 characters', { operationId: 'x'.repeat(201) }],
     ['a negative price', { price: { usd: -1n, diem: 1n } }],
     ['a price beyond 2^62', { price: { usd: 1n, diem: 2n ** 62n } }],
-  ])('with %s is a mistake of the caller: thrown, nothing charged', async (_name, mistake) => {
+  ])('with %s is a programming error: thrown, nothing charged', async (_name, mistake) => {
     const account = await world.account({ usd: 100n });
     await expect(charge(world.pool, order(account, both(1n), mistake))).rejects.toMatchObject({
       code: 'internal',
@@ -148,7 +148,7 @@ describe('a charge', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 100n });
   });
 
-  it('of an account that does not exist yet is one without funds', async () => {
+  it('of an unknown account is refused for lack of funds', async () => {
     const account = await world.account({ usd: 100n });
     for (const price of [both(1n), both(0n)]) {
       const outcome = await charge(world.pool, order(account, price, { accountId: randomUUID() }));
@@ -156,7 +156,7 @@ describe('a charge', () => {
     }
   });
 
-  it("with another account's key is refused as a mistake", async () => {
+  it("with another account's key is refused as a programming error", async () => {
     const account = await world.account({ usd: 100n });
     const foreign = await world.key(await world.account({ usd: 100n }));
     await expect(charge(world.pool, order(account, both(1n), { keyId: foreign }))).rejects.toMatchObject({

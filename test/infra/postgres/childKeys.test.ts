@@ -1,4 +1,4 @@
-/** Parents and children: whatever is held, charged and given back, at once and over midnights, no cap is passed. */
+/** Parent and child keys: concurrent holds, charges and refunds never exceed a key limit, also across midnights. */
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ afterAll(() => world.close());
 
 interface Family {
   accountId: string;
-  /** The parent, then its children. */
+  /** The parent first, then its children. */
   keys: { id: string; limits: KeyLimits }[];
 }
 
@@ -39,7 +39,7 @@ interface Spent {
   diem: number;
 }
 
-/** By key and day, from the transfers and the open holds alone; a parent's with its children's. */
+/** Spending by key and day, from transfers and open holds alone; a parent includes its children. */
 async function spentBy(family: Family): Promise<Spent[]> {
   const { rows } = await world.owner.query<Spent>(
     `select who.key, moved.day::text, coalesce(sum(amount) filter (where currency <> 'diem'), 0)::int as usd,
@@ -79,7 +79,7 @@ async function expectWithinCaps(family: Family): Promise<void> {
 
 interface Act {
   kind: 'hold' | 'charge' | 'settle' | 'release' | 'refund';
-  /** Which key pays, which ledger carries, which earlier operation is meant. */
+  /** Selects the paying key, the ledger and the earlier operation. */
   pick: number;
   amount: number;
 }
@@ -94,7 +94,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   pick: fc.nat({ max: 10_000 }),
   amount: fc.nat({ max: 12 }),
 });
-/** What happens at once, and how much later it is then. */
+/** Concurrent acts, and the time until the next round. */
 const round = fc.record({
   acts: fc.array(act, { minLength: 4, maxLength: 30 }),
   hours: fc.constantFrom(0, 0, 1, 13, 40),
@@ -136,9 +136,9 @@ function giveBack(chargeId: string, more: { amount?: ReturnType<typeof both> } =
   });
 }
 
-describe('a parent and its children', () => {
+describe('a parent key and its children', () => {
   it(
-    'never pass any of their caps, and what each counts is what its transfers and holds say',
+    'never exceed any of their limits, and their counters equal their transfers and holds',
     async () => {
       let refused = 0;
       const histories = fc.tuple(
@@ -161,7 +161,7 @@ describe('a parent and its children', () => {
             await expireHolds(world.pool, 1_000);
           }
           refused += stage.refused;
-          // A forgotten hold of this history must not be found overdue by a later one.
+          // Releases forgotten holds, so that a later history does not find them overdue.
           await Promise.all(stage.ids.map((operationId) => ledgers[0]?.release({ operationId })));
           await world.expectSound();
         }),
@@ -172,7 +172,7 @@ describe('a parent and its children', () => {
     RUNS * 4_000,
   );
 
-  it("at once from two ledgers are admitted exactly what the parent's cap covers", async () => {
+  it("are admitted exactly what the parent's limit covers by two concurrent ledgers", async () => {
     await world.setClock('2027-01-10T12:00:00Z');
     const family = await newFamily({ usd: 500n, period: 'MONTH' }, [{}, { usd: 400n }, { usd: 30n }]);
     const ledgers = [world.ledger(), world.ledger({ maxBatch: 7, maxInFlight: 4 })];
@@ -194,7 +194,7 @@ describe('a parent and its children', () => {
     ['EPOCH', 10n],
     ['MONTH', 10n],
     ['LIFETIME', 4n],
-  ] as const)('a refund after the reset goes to the period of the charge, of both: %s', async (period, next) => {
+  ] as const)('refund into the period of the charge, for both keys: %s', async (period, next) => {
     await world.setClock('2027-01-31T23:59:59Z');
     const family = await newFamily({ usd: 10n, period }, [{ usd: 10n, period }]);
     const keyId = family.keys[1]?.id ?? null;
@@ -206,7 +206,7 @@ describe('a parent and its children', () => {
     expect(late.outcome).toBe('charged');
     await world.setClock('2027-02-01T00:00:01Z');
     await giveBack(late.operationId, { amount: { usd: 4n, diem: 0n } });
-    // A new period has its whole cap, and no more; one that never ends has what came back.
+    // A new period has exactly its whole limit; a lifetime limit has what was refunded.
     expect((await spend(next + 1n)).outcome).toBe('key_limit');
     expect((await spend(next)).outcome).toBe('charged');
     expect((await spend(1n, family.keys[0]?.id)).outcome).toBe('key_limit');
@@ -215,7 +215,7 @@ describe('a parent and its children', () => {
     await world.expectSound();
   });
 
-  it('are told which currency their caps refused, whosever cap it is', async () => {
+  it('report the currency of the limit that refused, whichever key has it', async () => {
     await world.setClock('2027-03-01T12:00:00Z');
     const family = await newFamily({ usd: 3n, diem: 5n }, [{ usd: 50n, diem: 50n }]);
     const keyId = family.keys[1]?.id ?? null;
@@ -226,8 +226,8 @@ describe('a parent and its children', () => {
   });
 });
 
-describe('whose child a key is', () => {
-  it('never changes, is of the same account, and goes one level deep', async () => {
+describe('the parent of a key', () => {
+  it('never changes, is of the same account, and has no parent', async () => {
     const { accountId, keys } = await newFamily({}, [{}]);
     const [parent, child] = keys.map(({ id }) => id);
     await expect(world.key(accountId, {}, child)).rejects.toMatchObject({ code: '23514' });

@@ -1,6 +1,6 @@
 /**
- * Days, months and lives of limits by the clock that really decides them: that of the database server, which libfaketime
- * sets and lets run over the edge while two processes, whose own clocks are hours off, keep asking.
+ * Days, months and lifetimes of limits by the clock that decides them, that of the database server. libfaketime sets it
+ * and lets it pass the boundary while two processes with wrong clocks keep sending requests.
  */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
@@ -15,16 +15,16 @@ import { type Spawned, spawnNode } from '../../harness/spawn.ts';
 import type { RaceOrder, RaceRound } from '../../stubs/ledgerRacer.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
 
-/** What an account or a key may spend in its period. */
+/** Limit of an account or a key per period. */
 const LIMIT = 6n;
-/** The clock is set so long before the edge when all limits are full, and the processes go on for so long then. */
+/** Time before the boundary when all limits are used up, and time that the processes continue after it. */
 const BEFORE_MS = 100;
 const CROSSING_MS = 600;
 
 let postgres: ClockedPostgres;
 let clock: FakedClock;
 beforeAll(async () => {
-  // The first time on a machine it is downloaded here.
+  // Downloads libfaketime on its first run on a machine.
   clock = await fakedClock();
   postgres = await startClockedPostgres(path.join(services().folder, randomUUID()));
 }, 300_000);
@@ -39,8 +39,8 @@ afterEach(async () => {
   await world.close();
 });
 
-describe('while the clock runs over an edge', () => {
-  /** The first moment after the edge, and which limits begin anew there; a LIFETIME never does. */
+describe('requests across a boundary', () => {
+  /** First moment after each boundary, and the limits that reset there. A LIFETIME limit never resets. */
   const EDGES = [
     { at: '2026-11-22T00:00:00Z', what: 'a day', anew: ['EPOCH', 'diem'] },
     { at: '2026-12-01T00:00:00Z', what: 'a month of 30 days', anew: ['EPOCH', 'MONTH', 'diem'] },
@@ -51,7 +51,7 @@ describe('while the clock runs over an edge', () => {
   ];
   const LIMITED = ['EPOCH', 'MONTH', 'LIFETIME', 'diem'] as const;
 
-  it('exactly what a limit covers is admitted on either side of it, at the end of each kind of month', async () => {
+  it('are admitted exactly up to the limit on both sides, at the end of each kind of month', async () => {
     const rounds = await Promise.all(EDGES.map(() => Promise.all(LIMITED.map(payerOf))));
     await crossAll(rounds);
     const admitted = await Promise.all(rounds.map((payers) => Promise.all(payers.map(admittedByDay))));
@@ -96,7 +96,7 @@ describe('while the clock runs over an edge', () => {
     }
   }
 
-  /** What the processes had no time left for. */
+  /** Uses up what the processes left of the limits. */
   async function fill(payers: RaceRound[]): Promise<void> {
     for (const { accountId, keyId } of payers) {
       while ((await charged(order(accountId, both(1n), { keyId }))) === 'charged');
@@ -118,7 +118,7 @@ describe('a refund after the reset', () => {
     ['EPOCH', '2028-02-28T23:59:58Z', '2028-02-29T00:00:01Z'],
     ['MONTH', '2028-02-29T23:59:58Z', '2028-03-01T00:00:01Z'],
     ['MONTH', '2026-12-31T23:59:58Z', '2027-01-01T00:00:01Z'],
-  ] as const)('of %s goes to the period of its charge: %s, not %s', async (period, before, after) => {
+  ] as const)('of %s counts in the period of its charge: %s, not %s', async (period, before, after) => {
     const account = await world.account({ usd: 1_000n, diem: 0n });
     const key = await world.key(account, { usd: LIMIT, period });
     await postgres.setClock(before);
@@ -139,7 +139,7 @@ describe('a refund after the reset', () => {
     ]);
   });
 
-  it('within the month of the charge, or of a life, makes room again; of a past diem day it makes none', async () => {
+  it("makes room again within the charge's month or lifetime, but not for a past diem day", async () => {
     const account = await world.account({ usd: 1_000n, diem: LIMIT });
     const keys = [
       await world.key(account, { usd: LIMIT, period: 'MONTH' }),
@@ -163,7 +163,7 @@ describe('a refund after the reset', () => {
   });
 });
 
-it('a hold is settled into the day it was made on, and expires when the database says so', async () => {
+it('settles a hold in the day that it was made, and expires it by the clock of the database', async () => {
   const account = await world.account({ diem: LIMIT });
   const ledger = world.ledger();
   await postgres.setClock('2027-02-28T23:59:58Z');

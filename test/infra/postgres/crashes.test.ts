@@ -13,7 +13,7 @@ import { longRun } from './longRun.ts';
 const FUNDS = 10n ** 12n;
 const LANES = 32;
 const PRICE = 1_000n;
-/** On a busy machine the killed process has begun thousands of bills, and all are finished. */
+/** On a busy machine the killed process has started thousands of bills, which are all completed. */
 const KILL_LIMIT_MS = 180_000;
 
 let world: LedgerWorld;
@@ -63,8 +63,8 @@ describe('a process killed in the middle of its batches', () => {
 });
 
 /**
- * Does again what the killed process did, by the same ids, to the end: each id is charged exactly once. Half of each bill is
- * beyond its hold: neither half is taken without the other.
+ * Repeats the acts of the killed process with the same ids, to the end: each id is charged exactly once. Half of each
+ * bill exceeds its hold, and both halves are taken together.
  */
 async function finish(name: string, accounts: string[], count: number): Promise<void> {
   const ledger = world.ledger();
@@ -106,8 +106,8 @@ async function untilBackendsAreGone(): Promise<void> {
   }
 }
 
-describe('connections that are cut by the server', () => {
-  it('cost no call its answer and charge nothing twice', async () => {
+describe('connections closed by the server', () => {
+  it('lose no answer and charge nothing twice', async () => {
     const account = await world.account({ usd: FUNDS });
     const ledger = world.ledger();
     let cutting = true;
@@ -123,11 +123,11 @@ describe('connections that are cut by the server', () => {
     let settled = 0;
     const until = Date.now() + 1_500;
     const latest = Date.now() + 90_000;
-    // A busy machine settles fewer: then it goes on until there were enough to say something.
+    // A busy machine settles fewer: the loop continues until there were enough.
     const goesOn = () => Date.now() < until || (settled <= LANES && Date.now() < latest);
     const lane = async () => {
       while (goesOn()) {
-        // Now and then half of the bill is beyond the hold.
+        // In every eighth bill, half of the amount exceeds the hold.
         const request = order(account, both(settled % 8 === 0 ? PRICE / 2n : PRICE));
         const repeat = async <T>(work: () => Promise<T>): Promise<T> => {
           for (;;) {
@@ -160,10 +160,10 @@ describe('connections that are cut by the server', () => {
   });
 });
 
-/** A TCP proxy in front of Postgres that can lose replies or fall silent. */
+/** A TCP proxy in front of Postgres that loses replies or stays silent. */
 interface Proxy {
   url: string;
-  /** `loseNext`: the next replies arrive nowhere and the connection breaks. `silent`: nothing is passed on at all. */
+  /** `loseNext`: drops the next replies and closes the connection. `silent`: passes nothing on. */
   mode: 'pass' | 'loseNext' | 'silent';
   lost: number;
   close(): Promise<void>;
@@ -208,7 +208,7 @@ async function startProxy(databaseUrl: string): Promise<Proxy> {
   return proxy;
 }
 
-describe('behind a network that fails', () => {
+describe('a faulty network to the database', () => {
   let proxy: Proxy;
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -231,7 +231,7 @@ describe('behind a network that fails', () => {
     return pool;
   }
 
-  it('a hold and a settlement whose replies were lost are found done by their ids', async () => {
+  it('reports a hold and a settlement with lost replies as done when they are repeated', async () => {
     const account = await world.account({ usd: FUNDS });
     const ledger = createLedger(await behindProxy());
     const request = order(account, both(PRICE));
@@ -249,7 +249,7 @@ describe('behind a network that fails', () => {
     expect(await world.balance(account)).toMatchObject({ usd: FUNDS - PRICE, held: { usd: 0n } });
   });
 
-  it('a charge whose reply was lost says that it does not know; repeated, it is found done', async () => {
+  it('reports a charge with a lost reply as unavailable, and as done when it is repeated', async () => {
     const account = await world.account({ usd: FUNDS });
     const pool = await behindProxy();
     const request = order(account, both(PRICE));
@@ -264,13 +264,13 @@ describe('behind a network that fails', () => {
     expect(await world.balance(account)).toMatchObject({ usd: FUNDS });
   });
 
-  it('a silent database is unavailable within the deadline, and works again when it speaks', async () => {
+  it('reports a silent database as unavailable within the deadline, and works again afterwards', async () => {
     const account = await world.account({ usd: FUNDS });
     const pool = await behindProxy(500);
     const ledger = createLedger(pool, { deadlineMs: 800, maxBatch: 1 });
     proxy.mode = 'silent';
     const request = order(account, both(PRICE));
-    // One behind the other on the same connection.
+    // Pipelined on the same connection.
     for (const outcome of await Promise.allSettled([
       ledger.hold({ ...request, ttlMs: 60_000 }),
       ledger.hold({ ...order(account, both(PRICE)), ttlMs: 60_000 }),
@@ -284,7 +284,7 @@ describe('behind a network that fails', () => {
     await world.expectSound();
   });
 
-  it('a database that is gone is unavailable, not a mistake', async () => {
+  it('reports an unreachable database as unavailable, not as a programming error', async () => {
     const pool = openPool({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'x' });
     closers.push(() => pool.end());
     const account = await world.account({ usd: FUNDS });

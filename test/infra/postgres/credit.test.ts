@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe('a refund', () => {
-  it('goes back to the same currencies', async () => {
+  it('returns the amounts in their currencies', async () => {
     const account = await world.account({ diem: 3n, bundled: 4n, usd: 100n });
     const request = order(account, both(10n));
     await charge(world.pool, request);
@@ -40,7 +40,7 @@ describe('a refund', () => {
     expect(await findCharge(world.pool, request.operationId)).toMatchObject({ refundId });
   });
 
-  it('may have the very id of its charge', async () => {
+  it('may have the same id as its charge', async () => {
     const account = await world.account({ usd: 10n });
     const { operationId } = order(account, both(4n));
     await charge(world.pool, order(account, both(4n), { operationId }));
@@ -49,7 +49,7 @@ describe('a refund', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 10n });
   });
 
-  it('asked twice in parallel, under the same id or two, happens once', async () => {
+  it('requested twice in parallel, with the same id or two, happens once', async () => {
     for (const distinct of [false, true]) {
       const account = await world.account({ usd: 100n });
       const request = order(account, both(10n));
@@ -69,7 +69,7 @@ describe('a refund', () => {
     }
   });
 
-  it('of something never charged is no refund', async () => {
+  it('of an unknown charge is refused', async () => {
     const outcome = await refund(world.pool, {
       operationId: 'r',
       chargeOperationId: randomUUID(),
@@ -78,7 +78,7 @@ describe('a refund', () => {
     expect(outcome).toEqual({ outcome: 'no_charge' });
   });
 
-  it('whose id already undid another charge is a conflict', async () => {
+  it('whose id already refunded another charge is a conflict', async () => {
     const account = await world.account({ usd: 100n });
     const [one, two] = [order(account, both(1n)), order(account, both(2n))];
     await charge(world.pool, one);
@@ -98,7 +98,7 @@ describe('a refund', () => {
     ['then diem', 8n, [1n, 4n, 3n]],
     ['all of it', 10n, [3n, 4n, 3n]],
     ['more than the charge as the charge', 99n, [3n, 4n, 3n]],
-  ])('of a given amount gives back %s', async (_name, amount, [diem, bundled, usd]) => {
+  ])('of a given amount returns %s', async (_name, amount, [diem, bundled, usd]) => {
     const account = await world.account({ diem: 3n, bundled: 4n, usd: 3n });
     const { operationId, ...request } = order(account, both(10n));
     await charge(world.pool, { operationId, ...request });
@@ -111,7 +111,7 @@ describe('a refund', () => {
     expect(await world.balance(account)).toMatchObject({ diem, bundled, usd });
   });
 
-  it('names its charge and its reason in the record', async () => {
+  it('records its charge and its reason', async () => {
     const account = await world.account({ usd: 10n });
     const { operationId, ...request } = order(account, both(4n));
     await charge(world.pool, { operationId, ...request });
@@ -140,7 +140,7 @@ describe('credit', () => {
     },
   );
 
-  it('as top-up comes from payments, as grant from issuance', async () => {
+  it('comes from payments as a top-up, and from issuance as a grant', async () => {
     const { wallet } = await payIn(world.pool, '7');
     const request = { accountId: wallet, currency: 'usd' as const, amount: 7n, notes: 'x' };
     await grant(world.pool, { ...request, operationId: randomUUID() });
@@ -150,7 +150,7 @@ describe('credit', () => {
     ]);
   });
 
-  it('and a grant of the same id are two operations', async () => {
+  it('as top-up and as grant with the same id is two operations', async () => {
     const { wallet, payment } = await payIn(world.pool, '7');
     const request = {
       operationId: payment,
@@ -163,7 +163,7 @@ describe('credit', () => {
     expect(await world.balance(wallet)).toMatchObject({ usd: 7_007n });
   });
 
-  it("under another account's id is a conflict", async () => {
+  it("with another account's id is a conflict", async () => {
     const request = { operationId: randomUUID(), currency: 'usd' as const, amount: 7n, notes: 'x' };
     await grant(world.pool, { ...request, accountId: await world.account() });
     const stolen = grant(world.pool, { ...request, accountId: await world.account() });
@@ -195,7 +195,7 @@ describe('credit', () => {
 });
 
 describe('an adjustment', () => {
-  it('corrects either way, but never below what is held', async () => {
+  it('corrects in both directions, but never below what is held', async () => {
     const account = await world.account({ usd: 10n });
     const ledger = world.ledger();
     await ledger.hold({ ...order(account, both(6n)), ttlMs: 60_000 });
@@ -213,7 +213,7 @@ describe('an adjustment', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 3n, held: { usd: 6n } });
   });
 
-  it("of diem changes today's, and the day keeps its one grant", async () => {
+  it('of diem changes the diem of today, and the day keeps its only grant', async () => {
     const account = await world.account({ diem: 5n });
     const request = {
       operationId: randomUUID(),
@@ -233,7 +233,7 @@ describe('a balance', () => {
     expect(await balanceOf(world.pool, randomUUID())).toBeUndefined();
   });
 
-  it('shows the allocation while the day is untouched, and keeps the day when the allocation changes', async () => {
+  it('shows the allocation until the first use of the day, and keeps the day when the allocation changes', async () => {
     const account = await world.account({ diem: 10n });
     expect(await world.balance(account)).toMatchObject({ diem: 10n, diemAllocation: 10n });
     await setDiemAllocation(world.pool, account, 20n);

@@ -1,4 +1,4 @@
-/** Everything at once, in every order, from several processes' worth of pools: nobody waits in a circle. */
+/** All ledger acts at once, in every order, from the pools of several processes: no deadlock. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ interface Stage {
   accounts: { accountId: string; keyId: string }[];
   ledgers: Ledger[];
   pools: pg.Pool[];
-  /** Ids of charges made so far, for the refunds to pick from. */
+  /** Charges so far, which refunds choose from. */
   charges: string[];
 }
 
@@ -68,7 +68,7 @@ async function limitOnce({ accounts }: Stage): Promise<void> {
   await world.setLimits(any(accounts).keyId, { usd, period: 'MONTH' });
 }
 
-/** Each act with the number of lanes that do nothing else. */
+/** Each act, with the number of lanes that repeat it. */
 const ACTS: [number, (stage: Stage) => Promise<unknown>][] = [
   [96, holdAndEnd],
   [6, chargeOnce],
@@ -79,7 +79,7 @@ const ACTS: [number, (stage: Stage) => Promise<unknown>][] = [
   [6, ({ pools }) => expireHolds(any(pools), 20)],
 ];
 
-/** For so many seconds, and longer where that was too little to say something. */
+/** Runs for this many seconds, and longer until enough acts were made. */
 async function perform(stage: Stage): Promise<void> {
   const until = performance.now() + SECONDS * 1_000;
   let done = 0;

@@ -1,4 +1,4 @@
-/** Thousands of calls across the edge of a day and of a month, while the database's clock goes over it. */
+/** Thousands of calls across the end of a day and a month, while the database's clock passes it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LimitPeriod } from '../../../domain/ledger.ts';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
@@ -17,10 +17,10 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Far more than it takes to fill the limit, however the calls fall into batches. */
+/** Far more than fill the limit, however the calls are batched. */
 const READINGS = 400;
 
-/** From now on the clock of the ledger goes on by a millisecond with each look at it, and passes `edge` at the 400th. */
+/** Advances the ledger's clock by a millisecond with each reading, so that it passes `edge` at the 400th. */
 async function startClockBefore(edge: string): Promise<void> {
   await world.owner.query(`create sequence test_ticks; grant usage on sequence test_ticks to farebox_app`);
   await world.owner.query(
@@ -29,7 +29,7 @@ async function startClockBefore(edge: string): Promise<void> {
   );
 }
 
-/** Makes so many calls, 48 at a time. */
+/** Makes this many calls, 48 at a time. */
 async function drive(calls: number, act: (number: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
@@ -54,13 +54,13 @@ async function spentByPeriod(keyId: string, period: LimitPeriod): Promise<{ peri
   return rows.map((row) => ({ period: row.period, spent: BigInt(row.spent) }));
 }
 
-describe('calls across the edge', () => {
+describe('calls across a boundary', () => {
   it.each<[LimitPeriod, string, string, string]>([
     ['EPOCH', '2026-11-22T00:00:00Z', '2026-11-21', '2026-11-22'],
     ['MONTH', '2026-03-01T00:00:00Z', '2026-02-01', '2026-03-01'],
     ['MONTH', '2024-03-01T00:00:00Z', '2024-02-01', '2024-03-01'],
     ['MONTH', '2027-01-01T00:00:00Z', '2026-12-01', '2027-01-01'],
-  ])('of a period (%s, %s) fill each of the two exactly to the limit', async (period, edge, before, after) => {
+  ])('of a period (%s, %s) fill both periods exactly to the limit', async (period, edge, before, after) => {
     const account = await world.account({ usd: 1_000_000n });
     const key = await world.key(account, { usd: LIMIT, period });
     const ledger = world.ledger();
@@ -101,7 +101,7 @@ describe('calls across the edge', () => {
     expect(spent.map((row) => row.spent)).toEqual([LIMIT]);
   });
 
-  it('of a day spend the diem of each of the two days exactly, granted once each', async () => {
+  it('of a day use the diem of both days exactly, each granted once', async () => {
     const account = await world.account({ diem: 70n });
     await startClockBefore('2026-11-22T00:00:00Z');
     const ledger = world.ledger();
@@ -128,7 +128,7 @@ describe('calls across the edge', () => {
     ]);
   });
 
-  it('of a day refund into the day of the charge, whichever side the refund falls on', async () => {
+  it('of a day refund into the day of the charge, on either side of the boundary', async () => {
     const account = await world.account({ usd: 1_000_000n });
     const key = await world.key(account);
     await startClockBefore('2026-11-22T00:00:00Z');

@@ -1,4 +1,4 @@
-/** Resolutions that come while their hold is just being written: neither sees it when it looks what to lock, both a moment later. */
+/** Two resolutions while their hold is being written: neither finds it when taking locks, both find it later. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { both, createLedgerWorld, type LedgerWorld, order, SNAPSHOT } from './ledgerWorld.ts';
@@ -15,7 +15,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Whoever looks at the ledger's clock waits at the gate while it is closed: between the locks and the reading. */
+/** Makes readers of the ledger's clock wait while the gate is closed: between their locks and the reading. */
 async function putGate(): Promise<void> {
   await world.owner.query(
     `create or replace function ledger_now() returns timestamptz language plpgsql volatile as $$ begin
@@ -36,9 +36,9 @@ async function untilAtGate(count: number): Promise<void> {
   }
 }
 
-it.each(['settled', 'released'] as const)('one hold is resolved once, and the other learns it: %s', async (second) => {
+it.each(['settled', 'released'] as const)('resolves a hold once, and both calls learn it: %s', async (second) => {
   const account = await world.account({ usd: 100n });
-  // With nothing else held, what is held would fall below zero, and that alone would turn the second back.
+  // Without another hold, the held amount would fall below zero, and that check alone would refuse the second call.
   await world.ledger().hold({ ...order(account, both(50n)), ttlMs: 60_000 });
   const { operationId } = order(account, both(PRICE));
   const [writer, keeper] = [new pg.Client(world.databaseUrl), new pg.Client(world.databaseUrl)];

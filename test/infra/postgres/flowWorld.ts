@@ -1,4 +1,4 @@
-/** Jobs of several accounts at one provider, as rows: what the admission to its places is decided by. */
+/** Rows of jobs of several accounts at one provider, from which the admission to its job slots is decided. */
 import { randomUUID } from 'node:crypto';
 import type { ProviderLimits } from '../../../domain/providerSettings.ts';
 import { openSubmission, type SubmissionGate } from '../../../infra/postgres/submissions.ts';
@@ -9,12 +9,12 @@ export interface FlowWorld {
   account(): Promise<string>;
   /** Accepted jobs of an account, oldest first. */
   jobs(accountId: string, count: number, provider?: string): Promise<string[]>;
-  /** The first of these that is let in, by asking in their order; undefined when none is. */
+  /** First of these jobs that is admitted, tried in their order; undefined if none is. */
   admitOne(jobs: readonly string[], limits: ProviderLimits): Promise<string | undefined>;
   open(job: string, limits?: ProviderLimits): Promise<SubmissionGate>;
-  /** The jobs' outputs are stored, so that their places are free. */
+  /** Stores the jobs' outputs, so that their slots are free. */
   finish(...jobs: string[]): Promise<void>;
-  /** How many jobs of an account have a place. */
+  /** Number of an account's jobs that have a slot. */
   running(accountId: string): Promise<number>;
   close(): Promise<void>;
 }

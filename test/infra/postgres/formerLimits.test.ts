@@ -1,4 +1,4 @@
-/** Limits that a key had before are checked in one pass over its transfers, however often they changed. */
+/** Earlier limits of a key are checked in one pass over its transfers, however often they changed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LIMIT_PERIODS } from '../../../domain/ledger.ts';
 import { FORMER_LIMIT_RULES } from '../../../infra/postgres/formerLimits.ts';
@@ -7,7 +7,7 @@ import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.
 
 const CHARGES = 200;
 const CHANGES = 200;
-/** One pass takes each charge, its operation and each change through some twenty steps of the plan. */
+/** One pass takes each charge, its operation and each change through about twenty steps of the plan. */
 const MAX_ROWS = 40 * (CHARGES + CHANGES);
 
 interface PlanNode {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('the rows that the check handles grow with the charges and changes of a key, not with their product', async () => {
+it('handles rows in proportion to the charges and changes of a key, not to their product', async () => {
   const accountId = await world.account({ usd: 10_000n });
   const keyId = await world.key(accountId, { usd: 5_000n, period: 'MONTH' });
   for (let round = 0; round < Math.max(CHARGES, CHANGES); round += 1) {

@@ -1,4 +1,4 @@
-/** Holds expire in spite of damaged and locked accounts, and for an account that needs its funds. */
+/** Holds expire in spite of damaged and locked accounts, and at once for an account that needs its funds. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createFundsReader } from '../../../infra/postgres/funds.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** An account with one hold, which is due after the clock is set to a minute later. */
+/** An account with one hold that is due when the clock is set a minute later. */
 async function holder(usd = 10n, limits?: KeyLimits) {
   const accountId = await world.account({ usd });
   const keyId = limits ? await world.key(accountId, limits) : null;
@@ -39,7 +39,7 @@ it('a damaged account, and a hold without its operation, are reported and stop n
   }
 });
 
-it('pages go on behind what could not be expired', async () => {
+it('continues with the next page after holds that could not be expired', async () => {
   for (const [index, { accountId }] of (await Promise.all([holder(), holder()])).entries()) {
     if (index === 0) await world.owner.query('update accounts set usd_held = 0 where id = $1', [accountId]);
   }
@@ -54,7 +54,7 @@ it('pages go on behind what could not be expired', async () => {
   expect(pages).toEqual([1, 1, 0]);
 });
 
-it('a locked account is left for the next time, and nobody waits for it', async () => {
+it('skips a locked account until the next sweep, without a wait', async () => {
   const [locked, free] = [await holder(), await holder()];
   await world.setClock('2026-11-21T12:01:00Z');
   const client = await world.owner.connect();
@@ -70,13 +70,13 @@ it('a locked account is left for the next time, and nobody waits for it', async 
 it.each([
   { name: 'funds', usd: 10n, limits: undefined },
   { name: 'the limit of a key', usd: 100n, limits: { usd: 10n } },
-])('a hold that is due gives its $name to the next call without a sweep', async ({ usd, limits }) => {
+])('frees the $name of a due hold for the next call without a sweep', async ({ usd, limits }) => {
   const { accountId, keyId } = await holder(usd, limits);
   const ledger = world.ledger();
   const next = () => ledger.hold({ ...order(accountId, both(6n), { keyId }), ttlMs: 60_000 });
   expect((await next()).outcome).not.toBe('held');
   await world.setClock('2026-11-21T12:01:00Z');
-  // Together in one statement: the second is refused, as it would be after a sweep.
+  // Both run in one statement. The second is refused, as it would be after a sweep.
   const outcomes = (await Promise.all([next(), next()])).map(({ outcome }) => outcome);
   expect(outcomes[0]).toBe('held');
   expect(outcomes[1]).not.toBe('held');
@@ -86,7 +86,7 @@ it.each([
   await world.expectSound();
 });
 
-it('a damaged hold leaves its account refused, not broken', async () => {
+it('refuses a call of an account with a damaged hold without an error', async () => {
   const { accountId, operationId } = await holder();
   await world.owner.query('update operations set held_usd = 20 where operation_id = $1', [operationId]);
   await world.setClock('2026-11-21T12:01:00Z');
@@ -94,7 +94,7 @@ it('a damaged hold leaves its account refused, not broken', async () => {
   expect(await world.ledger().hold({ ...request, ttlMs: 60_000 })).toEqual({ outcome: 'insufficient' });
 });
 
-it('a damaged account keeps no other account of the same batch from its expired holds', async () => {
+it('expires holds of other accounts in the batch of a damaged account', async () => {
   const [damaged, sound] = [await holder(), await holder()];
   await world.owner.query('update operations set held_usd = 20 where operation_id = $1', [damaged.operationId]);
   await world.setClock('2026-11-21T12:01:00Z');
@@ -105,10 +105,10 @@ it('a damaged account keeps no other account of the same batch from its expired 
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['insufficient', 'held']);
 });
 
-it('a refusal before the body waits for no lock of its account, and expires its holds when it is free', async () => {
+it('waits for no lock of its account before the body, and expires its holds when the account is free', async () => {
   const { accountId } = await holder();
   await world.setClock('2026-11-21T12:01:00Z');
-  // Its statements wait for a lock until they fail.
+  // Statements of this pool wait for a lock until they fail.
   const pool = openPool({ databaseUrl: world.databaseUrl, applicationName: 'test', lockTimeoutMs: 60_000 });
   const reader = createFundsReader(pool);
   const client = await world.owner.connect();

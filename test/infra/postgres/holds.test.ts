@@ -22,7 +22,7 @@ function hold(accountId: string, price: LedgerPrice, more: Partial<HoldRequest> 
 }
 
 describe('a hold', () => {
-  it('reserves without taking, and its settlement takes', async () => {
+  it('reserves an amount, which its settlement takes', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
     expect(await ledger.hold(request)).toEqual({
@@ -40,7 +40,7 @@ describe('a hold', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 80n, held: { usd: 0n } });
   });
 
-  it('that does not fit is refused and changes nothing', async () => {
+  it('without funds is refused and changes nothing', async () => {
     const account = await world.account({ usd: 10n, bundled: 5n, diem: 5n });
     const request = hold(account, both(21n));
     expect(await ledger.hold(request)).toEqual({ outcome: 'insufficient' });
@@ -50,7 +50,7 @@ describe('a hold', () => {
     expect(rows).toEqual([]);
   });
 
-  it('repeated by operation id returns the first outcome, in the same tick and later', async () => {
+  it('repeated with its operation id returns the first outcome, in the same tick and later', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
     const [first, second] = await Promise.all([ledger.hold(request), ledger.hold({ ...request, price: both(99n) })]);
@@ -69,7 +69,7 @@ describe('a hold', () => {
     ]);
   });
 
-  it('repeated after its resolution says how it ended', async () => {
+  it('repeated after its resolution returns the way it ended', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
     await ledger.hold(request);
@@ -83,7 +83,7 @@ describe('a hold', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 99n });
   });
 
-  it('under the id of a direct charge, and a charge under the id of a hold, are conflicts', async () => {
+  it('with the id of a direct charge, and a charge with the id of a hold, are conflicts', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(10n));
     await charge(world.pool, request);
@@ -101,7 +101,7 @@ describe('a hold', () => {
     ['an expiry that is no number', { ttlMs: Number.NaN }, 'internal'],
     ['an expiry in the past', { ttlMs: -1 }, 'internal'],
     ['an endless expiry', { ttlMs: Number.MAX_SAFE_INTEGER }, 'internal'],
-  ])('with %s fails alone: the others of its tick are decided', async (_name, mistake, code) => {
+  ])('with %s fails alone: the others of its tick succeed', async (_name, mistake, code) => {
     const account = await world.account({ usd: 100n });
     const results = await Promise.allSettled([
       ledger.hold(hold(account, both(1n))),
@@ -113,7 +113,7 @@ describe('a hold', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 98n });
   });
 
-  it('that only the database can refuse fails alone too', async () => {
+  it('that only the database refuses fails alone too', async () => {
     const account = await world.account({ usd: 100n });
     await world.owner.query("alter table holds add constraint poison check (snapshot ->> 'notes' <> 'poison')");
     const results = await Promise.allSettled([
@@ -127,7 +127,7 @@ describe('a hold', () => {
     await world.owner.query('alter table holds drop constraint poison');
   });
 
-  it('goes by any name, together with others', async () => {
+  it('accepts any characters in its id, together with others', async () => {
     const account = await world.account({ usd: 100n });
     const names = ['a "name"', 'back\\slash\\', 'lines\nand\ttabs', '{NULL,null}', 'NULL', ' spaces ', "it's"];
     const requests = names.map((name) =>
@@ -145,7 +145,7 @@ describe('a hold', () => {
     }
   });
 
-  it('keeps a snapshot with characters that cannot be stored, without them', async () => {
+  it('drops characters of its snapshot that cannot be stored', async () => {
     const account = await world.account({ usd: 100n });
     const notes = 'a\u0000b \ud800 c \\u0000 "d" 😀';
     const request = hold(account, both(1n), { snapshot: { ...SNAPSHOT, notes } });
@@ -163,7 +163,7 @@ describe('a hold', () => {
 });
 
 describe('holds of one tick', () => {
-  it('are admitted in the order of arrival, past those that do not fit', async () => {
+  it('are admitted in order of arrival, past those without funds', async () => {
     const account = await world.account({ usd: 10n });
     const prices = [4n, 7n, 5n, 2n, 1n, 1n];
     const outcomes = await Promise.all(prices.map((price) => ledger.hold(hold(account, both(price)))));
@@ -178,7 +178,7 @@ describe('holds of one tick', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 0n, held: { usd: 10n } });
   });
 
-  it('split over currencies as if one came after the other', async () => {
+  it('split over the currencies as if made in sequence', async () => {
     const account = await world.account({ diem: 5n, bundled: 4n, usd: 100n });
     const outcomes = await Promise.all([3n, 3n, 3n, 3n].map((price) => ledger.hold(hold(account, both(price)))));
     expect(outcomes.map((outcome) => (outcome.outcome === 'held' ? outcome.parts : []))).toEqual([
@@ -192,7 +192,7 @@ describe('holds of one tick', () => {
     ]);
   });
 
-  it('of several keys of one account count against each key alone and the balance together', async () => {
+  it('of several keys of an account count against each key alone and against the balance together', async () => {
     const account = await world.account({ usd: 10n });
     const [one, two] = [await world.key(account, { usd: 4n }), await world.key(account, { usd: 100n })];
     const keys = [one, two, one, two, two, null, null];
@@ -208,7 +208,7 @@ describe('holds of one tick', () => {
     ]);
   });
 
-  it('for many accounts are decided for each alone', async () => {
+  it('of many accounts are decided for each account alone', async () => {
     const accounts = await Promise.all(Array.from({ length: 40 }, () => world.account({ usd: 5n })));
     const requests = Array.from({ length: 240 }, (_, index) => hold(accounts[(index * 7) % 40] ?? '', both(2n)));
     const outcomes = await Promise.all(requests.map((request) => ledger.hold(request)));
@@ -239,7 +239,7 @@ describe('a settlement', () => {
     });
   });
 
-  it('at other prices per currency takes the same proportion', async () => {
+  it('with different prices per currency takes the same proportion', async () => {
     const account = await world.account({ diem: 5n, usd: 1_000n });
     const request = hold(account, { usd: 300n, diem: 100n });
     await ledger.hold(request);
@@ -248,7 +248,7 @@ describe('a settlement', () => {
     expect(await world.balance(account)).toMatchObject({ diem: 0n, usd: 985n });
   });
 
-  it('lays what is known only now over the snapshot of the hold', async () => {
+  it('merges its own snapshot over the snapshot of the hold', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(30n));
     await ledger.hold(request);
@@ -263,14 +263,14 @@ describe('a settlement', () => {
     expect(rows[0]?.details).toEqual({ ...SNAPSHOT, units: '17', pricePerUnitUsd: '1' });
   });
 
-  it('of an id never held is none', async () => {
+  it('of an unknown id reports that there is no hold', async () => {
     expect(await ledger.settle({ operationId: randomUUID(), price: both(1n) })).toEqual({
       outcome: 'no_hold',
     });
     expect(await ledger.release({ operationId: randomUUID() })).toEqual({ outcome: 'no_hold' });
   });
 
-  it('happens once, however often and however differently it is asked for', async () => {
+  it('happens once, however often and with whatever price it is requested', async () => {
     const account = await world.account({ usd: 100n });
     const { operationId, ...request } = hold(account, both(30n));
     await ledger.hold({ operationId, ...request });
@@ -290,7 +290,7 @@ describe('a settlement', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 100n - taken, held: { usd: 0n } });
   });
 
-  it('can be refunded, a released hold cannot', async () => {
+  it('can be refunded, but a released hold cannot', async () => {
     const account = await world.account({ usd: 100n });
     const [settled, released] = [hold(account, both(30n)), hold(account, both(30n))];
     await Promise.all([ledger.hold(settled), ledger.hold(released)]);
@@ -306,7 +306,7 @@ describe('a settlement', () => {
 });
 
 describe('forgotten holds', () => {
-  it('expire in the favour of the account, oldest first, not more than asked, and not before their time', async () => {
+  it('are released when they expire, oldest first, up to the requested number, and not before their time', async () => {
     const own = await createLedgerWorld();
     try {
       await own.setClock('2026-11-21T12:00:00Z');
@@ -333,7 +333,7 @@ describe('forgotten holds', () => {
     }
   });
 
-  it('that are past their time but not yet swept can still be settled', async () => {
+  it('can still be settled when they have expired but were not swept', async () => {
     const account = await world.account({ usd: 100n });
     const request = hold(account, both(10n), { ttlMs: 1 });
     await ledger.hold(request);
@@ -343,7 +343,7 @@ describe('forgotten holds', () => {
     });
   });
 
-  it('swept by several sweepers and settled at once end one way each', async () => {
+  it('that are swept by several sweepers and settled at once end in one way each', async () => {
     const account = await world.account({ usd: 1_000n });
     const requests = Array.from({ length: 60 }, () => hold(account, both(10n), { ttlMs: 1 }));
     await Promise.all(requests.map((request) => ledger.hold(request)));

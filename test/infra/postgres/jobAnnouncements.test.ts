@@ -1,4 +1,4 @@
-/** Transactions that hold the lock of an account announce nothing: an announcement locks the whole cluster until its commit. */
+/** Transactions under an account's lock send no NOTIFY, which locks the whole cluster until its commit. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** What is announced by the end of `act`: announcements come in the order of their commits. */
+/** Notifications by the end of `act`; they arrive in the order of the commits. */
 async function heardOf(act: () => Promise<unknown>): Promise<string[]> {
   heard = [];
   await act();
@@ -36,7 +36,7 @@ async function heardOf(act: () => Promise<unknown>): Promise<string[]> {
   return heard.filter((payload) => payload !== last);
 }
 
-it('the acceptance of a job is not announced, its steps are, and its end once, after the refund', async () => {
+it('sends none for the acceptance of a job, one for each step, and one for its end after the refund', async () => {
   const { pool } = world;
   const accountId = await world.account({ usd: 10n ** 12n });
   let queueId = '';
@@ -57,7 +57,7 @@ it('the acceptance of a job is not announced, its steps are, and its end once, a
   expect(await heardOf(end)).toEqual([]);
 });
 
-it('a stored output is announced by its own commit, which locks no account', async () => {
+it('sends the one of a stored output in its own commit, which locks no account', async () => {
   const { pool } = world;
   const accountId = await world.account({ usd: 10n ** 12n });
   const queueId = await acceptJob(pool, { accountId, keyId: null });

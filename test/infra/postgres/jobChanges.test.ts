@@ -23,7 +23,7 @@ const nameOf = (change: JobChange) =>
   change.kind === 'timeline' ? change.event : change.kind === 'state' ? `is ${change.state}` : `${change.progress} %`;
 
 describe('the numbered changes of a job', () => {
-  it('follow each other in the order in which they happened', async () => {
+  it('are in the order in which they happened', async () => {
     const { sql } = api.opened.dependencies.core;
     const running = await acceptJob(sql, who);
     await submitJob(sql, running);
@@ -44,7 +44,7 @@ describe('the numbered changes of a job', () => {
     expect(after.map(({ seq }) => seq)).toEqual(after.map((_, index) => index + 1));
   });
 
-  it('cannot be changed or taken away by the services', async () => {
+  it("cannot be changed or deleted by the services' role", async () => {
     const { sql } = api.opened.dependencies.core;
     await acceptJob(sql, who);
     for (const statement of ['delete from job_changes', `update job_changes set value = 'x'`]) {
@@ -52,7 +52,7 @@ describe('the numbered changes of a job', () => {
     }
   });
 
-  it('of a step that is undone are undone with it', async () => {
+  it('are rolled back with their step', async () => {
     const { sql } = api.opened.dependencies.core;
     const queueId = await acceptJob(sql, who);
     const count = async () => (await readChanges(sql, { queueId, after: 0 })).length;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => sql.end());
 
 describe('keys', () => {
-  it('a new key is found by the hash of its secret, with what was ordered', async () => {
+  it('include a new key, found by the hash of its secret, with all that was set', async () => {
     const expiresAt = new Date(Date.now() + 60_000);
     const { record, secret } = await createKey(sql, {
       accountId,
@@ -44,7 +44,7 @@ describe('keys', () => {
     expect(await findKey(sql, hashSecret(`${secret}x`))).toBeUndefined();
   });
 
-  it('a revoked key stays revoked and leaves the list', async () => {
+  it('keep a revoked key revoked and off the list', async () => {
     const { record, secret } = await createKey(sql, { accountId, keyType: 'ADMIN' });
     const first = await revokeKey(sql, record.id);
     expect((await revokeKey(sql, record.id))?.revokedAt).toEqual(first?.revokedAt);
@@ -53,7 +53,7 @@ describe('keys', () => {
     expect(await revokeKey(sql, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
   });
 
-  it('two processes that note the same uses do not lock each other out, and the latest time stays', async () => {
+  it('keep the latest use when two processes record the same uses, without a deadlock', async () => {
     const keys = await Promise.all(
       Array.from({ length: 50 }, () => createKey(sql, { accountId, keyType: 'INFERENCE' })),
     );

@@ -1,4 +1,4 @@
-/** A check that never finds anything proves nothing: each invariant is broken once, and must be named. */
+/** Proves that the check can fail: each invariant is broken once, and must be named. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { charge, grant, refund } from '../../../infra/postgres/ledger.ts';
@@ -12,7 +12,7 @@ let world: LedgerWorld;
 let account: string;
 let other: string;
 let key: string;
-/** A charge with parts in all three currencies, and its refunded twin. */
+/** Charges with parts in all three currencies; the second is refunded. */
 let charged: string;
 let child: string;
 let byChild: string;
@@ -46,7 +46,7 @@ async function brokenBy(...statements: string[]): Promise<string[]> {
 }
 
 async function brokenRows(...statements: string[]): Promise<BrokenInvariant[]> {
-  // What protects the tables is switched off: the check has to notice on its own.
+  // Without the tables' own protection, because the check must notice by itself.
   const client = await world.owner.connect();
   try {
     await client.query('set session_replication_role = replica');
@@ -66,18 +66,18 @@ function named(found: string[], ...wanted: string[]): void {
 const dropChecks = (table: string, constraint: string) => `alter table ${table} drop constraint ${constraint}`;
 
 describe('a sound ledger', () => {
-  it('breaks nothing', async () => {
+  it('has no broken invariant', async () => {
     expect(await checkLedger(world.pool)).toEqual([]);
   });
 
-  it('is found sound inside a transaction of the caller too', async () => {
+  it('is sound inside a transaction of the caller too', async () => {
     await inTransaction(world.pool, async (client) => {
       await charge(client, order(account, both(3n)));
       expect(await checkLedger(client)).toEqual([]);
     });
   });
 
-  it('stays sound at every moment of a busy time', async () => {
+  it('stays sound at every moment under load', async () => {
     const ledger = world.ledger();
     let busy = true;
     const work = Array.from({ length: 20 }, async () => {
@@ -102,7 +102,7 @@ describe('a sound ledger', () => {
     await world.expectSound();
   });
 
-  it('has an answer for every invariant of the list', () => {
+  it('is checked for every invariant of the list', () => {
     const numbers = new Set(LEDGER_INVARIANTS.map((name) => name.split(' ')[0]));
     const known = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((number) => `I${number}`);
     expect([...numbers].sort()).toEqual(known.sort());
@@ -110,7 +110,7 @@ describe('a sound ledger', () => {
 });
 
 describe('the check finds', () => {
-  it('as many broken rows as there are, and shows 100 of each rule', async () => {
+  it('all broken rows, and shows 100 of each rule', async () => {
     const broken = await brokenRows(
       dropChecks('transfers', 'transfers_check'),
       `insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details)
@@ -124,14 +124,14 @@ describe('the check finds', () => {
     expect(Math.max(...broken.map(({ rows }) => rows.length))).toBe(100);
   });
 
-  it('more broken rows than a call takes as arguments', () => {
+  it('more broken rows than a query has parameters', () => {
     const findings = new Findings();
     findings.add(Array.from({ length: 1_000_000 }, (_, n) => ({ invariant: `I${n % 3}`, row: { n } })));
     expect(findings.rowsOf('I1').map(({ n }) => n)).toEqual(Array.from({ length: 100 }, (_, n) => 3 * n + 1));
     expect([findings.isEmpty, findings.rowsOf('I4'), new Findings().isEmpty]).toEqual([false, [], true]);
   });
 
-  it('a broken row of long ago', async () => {
+  it('a broken row from years ago', async () => {
     named(
       await brokenBy(
         dropChecks('transfers', 'transfers_check'),
@@ -160,13 +160,13 @@ describe('the check finds', () => {
     "delete from transfers where kind = 'grant' and currency = 'usd'",
     'insert into transfers (created_at, operation_id, kind, account_id, house, currency, amount, day, details) ' +
       "select now(), 'ghost', 'top_up', gen_random_uuid(), 'payments', 'usd', 5, now()::date, '{}'",
-  ])('I3: a balance that its transfers do not explain: %s', async (statement) => {
+  ])('I3: a balance that differs from its transfers: %s', async (statement) => {
     named(await brokenBy(statement), 'I3 stored balance');
   });
 
-  it('I3: diem that its transfers do not explain', async () => {
+  it('I3: diem that differs from its transfers', async () => {
     named(await brokenBy('update diem_days set posted = posted + 1'), 'I3 stored diem');
-    // All of the day is spent, so nothing is missing from its sum; its grant is without a day.
+    // All diem of the day was spent, so its sum is complete; only its grant lacks a day.
     named(await brokenBy('delete from diem_days'), 'I12');
   });
 
@@ -174,15 +174,15 @@ describe('the check finds', () => {
     'update key_days set usd_used = usd_used + 1',
     'update key_days set diem_used = diem_used + 1',
     'delete from key_days',
-  ])('I3: usage that its transfers do not explain: %s', async (statement) => {
+  ])('I3: usage that differs from its transfers: %s', async (statement) => {
     named(await brokenBy(statement), 'I3 stored usage');
   });
 
-  it("I3: a parent's usage without its children's", async () => {
+  it('I3: usage of a parent without that of its children', async () => {
     named(await brokenBy(`update key_days set usd_used = usd_used - 5 where key_id = '${key}'`), 'I3 stored usage');
   });
 
-  it('I13: a charge that counts towards another parent than its key has', async () => {
+  it('I13: a charge that counts for another parent than the one of its key', async () => {
     named(await brokenBy(`update operations set parent_key_id = null where operation_id = '${byChild}'`), 'I13');
     named(await brokenBy(`update operations set parent_key_id = '${key}' where operation_id = '${charged}'`), 'I13');
   });
@@ -201,7 +201,7 @@ describe('the check finds', () => {
     'update key_days set usd_held = usd_held + 1',
     'update key_days set diem_held = diem_held + 1',
     "delete from operations where state = 'held'",
-  ])('I4: held amounts that no hold explains: %s', async (statement) => {
+  ])('I4: held amounts that differ from the holds: %s', async (statement) => {
     named(await brokenBy(statement), 'I4 what is held');
   });
 
@@ -253,32 +253,32 @@ describe('the check finds', () => {
   });
 
   it('I8: a key above its limit', async () => {
-    // Admitted after the limit was set: only a hole in the admission could explain it.
+    // Spent under the limit that is now set: only a gap in the admission could explain it.
     named(await brokenBy('update api_keys set limit_usd = 10'), 'I8');
     named(await brokenBy('update api_keys set limit_usd = 500, limit_diem = 1'), 'I8');
   });
 
-  it("I8: a key that its own charges keep within its limit, but not its children's", async () => {
-    // 10 and 30 are its own, 5 its child's: all usd but the 4 diem that the first charge took.
+  it('I8: a key within its limit by its own charges, but not with those of its children', async () => {
+    // Its own charges are 10 and 30, its child's is 5: all usd but the 4 diem of the first.
     expect(await brokenBy(`update api_keys set limit_usd = 41, limit_diem = null where id = '${key}'`)).toEqual([]);
     named(await brokenBy(`update api_keys set limit_usd = 40 where id = '${key}'`), 'I8');
   });
 
-  it('but not a key whose limit was lowered below what it had spent', async () => {
+  it('no error in a key whose limit was lowered below its spending', async () => {
     await world.setLimits(key, { usd: 1n, diem: 1n, period: 'LIFETIME' });
     expect(await checkLedger(world.pool)).toEqual([]);
   });
 
-  it('I9: a charge or a transfer in another day than its admission', async () => {
+  it('I9: a charge or transfer in another day than its admission', async () => {
     named(await brokenBy(`update operations set day = day + 1 where operation_id = '${charged}'`), 'I9');
     named(await brokenBy(`update transfers set day = day + 1 where operation_id = '${refunded}'`), 'I9');
   });
 
-  it('I11: a hold that outlived its expiry by far', async () => {
+  it('I11: a hold long after its expiry', async () => {
     named(await brokenBy("update holds set expires_at = now() - interval '1 hour'"), 'I11');
   });
 
-  it('I11: a hold of an operation that is over, and a held operation without its hold', async () => {
+  it('I11: a hold of an ended operation, and a held operation without its hold', async () => {
     named(await brokenBy(`update holds set operation_id = '${charged}'`), 'I11');
     named(await brokenBy('delete from holds'), 'I11');
   });
@@ -297,7 +297,7 @@ describe('the check finds', () => {
     named(await brokenBy("delete from operations where kind = 'grant'"), 'I12');
   });
 
-  it('I13: an operation that two accounts paid, or that was paid with a foreign key', async () => {
+  it("I13: an operation paid by two accounts, or with another account's key", async () => {
     named(
       await brokenBy(
         `update transfers set account_id = '${other}' where operation_id = '${charged}' and currency = 'usd'`,
@@ -344,7 +344,7 @@ describe('jobs', () => {
     named(await findings(), 'I6 a job');
   });
 
-  it('I6: are refunded in full, not in part', async () => {
+  it('I6: are refunded in full', async () => {
     const partly = order(account, both(10n));
     await charge(world.pool, partly);
     const { operationId } = partly;
@@ -358,7 +358,7 @@ describe('jobs', () => {
     ["on another account's charge", () => job('stored', charged, { account: other })],
     ['without any charge', () => job('stored', randomUUID())],
     ['on a hold', () => job('stored', held, { price: 30n })],
-  ])('I6: are not found sound %s', async (_name, make) => {
+  ])('I6: are not sound %s', async (_name, make) => {
     await make();
     named(await findings(), 'I6 a job');
   });

@@ -1,4 +1,4 @@
-/** Random histories, run against the real database and the plain model: every answer and every balance must agree. */
+/** Random histories against the real database and the model: every answer and every balance must agree. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerPrice, LimitPeriod, Part } from '../../../domain/ledger.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** One random history, with its own accounts; ids get a prefix of the run so that histories do not meet. */
+/** State of one history, with its own accounts. A prefix of the run keeps the ids of histories apart. */
 interface Scene {
   model: LedgerModel;
   ledger: Ledger;
@@ -42,7 +42,7 @@ interface Scene {
 type Command = (scene: Scene) => Promise<void>;
 
 const account = fc.nat({ max: ALLOCATIONS.length - 1 });
-/** An operation id of a history: a fresh one, or one of those used last, so that repeats and conflicts are common. */
+/** An operation id: new, or one of the last used, so that repeats and conflicts are common. */
 interface Ref {
   fresh: boolean;
   back: number;
@@ -55,7 +55,7 @@ const price: fc.Arbitrary<LedgerPrice> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ usd: amount, diem: amount }) },
 );
 type AskFor = Omit<Ask, 'id'> & { ref: Ref };
-/** Keys of the account, none, and now and then a foreign one. */
+/** Keys of the account, no key, and sometimes another account's key. */
 const payer = fc.constantFrom<[number, number | null]>(
   ...([
     [0, 0],
@@ -77,13 +77,13 @@ const payer = fc.constantFrom<[number, number | null]>(
 const ask: fc.Arbitrary<AskFor> = fc
   .record({ ref: refs(75), payer, price, ttlMs: fc.constantFrom(60_000, 3_600_000, 100_000_000) })
   .map(({ payer: [of, with_], ...rest }) => ({ ...rest, account: of, key: with_ }));
-/** A key's parent, or its first child, or none. */
+/** The parent of a key, or its first child, or none. */
 function relativeOf(key: number | null): number | null {
   if (key === null) return null;
   const child = KEYS.findIndex(({ parent }) => parent === key);
   return KEYS[key]?.parent ?? (child === -1 ? null : child);
 }
-/** Mostly of one account, so that they compete. */
+/** Mostly of one account, so that holds compete. */
 const asks = fc
   .tuple(fc.array(ask, { minLength: 1, maxLength: 9 }), payer, fc.boolean())
   .map(([some, [of, with_], together]) =>
@@ -166,7 +166,7 @@ const commands: fc.WeightedArbitrary<Command>[] = [
   { weight: 1, arbitrary: fc.constant(sweep) },
 ];
 
-/** Ids become names only while the history runs: which ones exist depends on what came before. */
+/** Resolves ids while the history runs, because the existing ones depend on earlier commands. */
 function nameOf(scene: Scene, ref: Ref): string {
   const { ids } = scene;
   const known = ids.at(-1 - (ref.back % Math.max(1, ids.length)));
@@ -181,7 +181,7 @@ function texts(parts: Part[]): string {
   return show({ diem: of('diem'), bundled: of('bundled'), usd: of('usd') });
 }
 
-/** Errors by their code, so that they compare like outcomes. */
+/** Returns an error as its code, comparable with outcomes. */
 async function orCode(work: Promise<string>): Promise<string> {
   return work.catch((error: { code?: string }) => error.code ?? String(error));
 }
@@ -305,7 +305,7 @@ async function advance(scene: Scene, hours: number): Promise<void> {
 }
 
 async function sweep(scene: Scene): Promise<void> {
-  // Holds of earlier histories are due as well: all that counts is that this one's agree.
+  // Also expires holds of earlier histories; only those of this one are compared.
   await expireHolds(world.pool, 10_000);
   scene.model.expire();
 }
@@ -333,9 +333,9 @@ async function beginScene(number: number): Promise<Scene> {
   return scene;
 }
 
-describe('every history of commands', () => {
+describe('every history', () => {
   it(
-    'is answered and booked as the model says, and leaves sound books',
+    'has the answers and entries of the model, and leaves sound books',
     async () => {
       let scenes = 0;
       const histories = fc.tuple(
@@ -353,7 +353,7 @@ describe('every history of commands', () => {
               expect(await world.balance(accountId)).toEqual(scene.model.describe(index));
             }
           }
-          // A forgotten hold of this history must not be found overdue by a later one.
+          // Expires forgotten holds, so that a later history does not find them overdue.
           await advance(scene, 24 * 400);
           await sweep(scene);
           await world.expectSound();

@@ -1,6 +1,6 @@
 /**
- * The ledger as a few plain maps: what the database must agree with, command by command. It knows the rule of the split
- * (domain/ledger.ts) and nothing of SQL, locks or batches.
+ * The ledger as plain maps, with which the database must agree, command by command. It knows the rule of the split
+ * (domain/ledger.ts), but no SQL, locks or batches.
  */
 import {
   type LedgerPrice,
@@ -48,13 +48,13 @@ interface Purse {
   bundled: bigint;
   vcu: bigint;
   allocation: bigint;
-  /** Diem by day, once touched. */
+  /** Key: day; only days in use. */
   days: Map<string, { allocation: bigint; posted: bigint }>;
 }
 
 interface ModelKey {
   account: number;
-  /** The number of the key whose child it is. */
+  /** Index of the parent key. */
   parent?: number;
   limits: KeyLimits;
 }
@@ -85,7 +85,7 @@ export class LedgerModel {
     return new Date(this.nowMs).toISOString().slice(0, 10);
   }
 
-  /** A batch of holds, or one charge; where an account is refused something, its due holds are expired first. */
+  /** Admits a batch of holds or one charge. Expires the due holds of an account first if it would be refused. */
   admit(asks: Ask[], asHold: boolean): string[] {
     const trial = Object.assign(new LedgerModel(this.nowMs, [], []), structuredClone({ ...this }));
     const refused = trial
@@ -99,7 +99,7 @@ export class LedgerModel {
     return this.#decide(asks, asHold);
   }
 
-  /** In order; repeats within the batch echo the first. */
+  /** Decides in order; repeats within the batch return the first outcome. */
   #decide(asks: Ask[], asHold: boolean): string[] {
     const firsts = new Map<string, number>();
     const answers: string[] = [];
@@ -159,7 +159,7 @@ export class LedgerModel {
     return asHold ? `held ${show(parts)} held` : `charged ${show(parts)}`;
   }
 
-  /** What all of them give back is free for what exceeds any of their holds. */
+  /** Releases all holds first. Bills above their holds may use the released amounts. */
   resolve(ways: Way[]): string[] {
     const rests: [string, ChargeRecord, LedgerPrice][] = [];
     const replays = ways.map(({ id, resolution, price }) => {
@@ -199,7 +199,7 @@ export class LedgerModel {
     this.#move(known.account, known.day, known.taken, -1n);
   }
 
-  /** Beyond the hold: as much as free funds and the limits of now allow, of today. */
+  /** Takes the rest beyond the hold, today, as far as free funds and present limits allow. */
   #takeRest(id: string, known: ChargeRecord, price: LedgerPrice): void {
     const { account, key } = known;
     const rest = unpaidPart(price, [
@@ -248,13 +248,13 @@ export class LedgerModel {
     return `refunded ${id} ${show(parts)}`;
   }
 
-  /** A top-up, a grant or an adjustment. */
+  /** Books a top-up, a grant or an adjustment. */
   post(kind: string, id: string, account: number, currency: string, amount: bigint): string {
     const name = `${kind}:${id}`;
     const before = this.posts.get(name);
     if (before !== undefined) return before === account ? 'posted replayed' : 'conflict';
     const purse = this.#purse(account);
-    // A look at today's diem opens the day, whether or not the correction then fits.
+    // Reading the diem of today opens the day, whether or not the correction is covered.
     if (currency === 'diem') this.#openDay(account);
     const free = this.free(account);
     const available =
@@ -268,7 +268,7 @@ export class LedgerModel {
     return 'posted';
   }
 
-  /** What can be spent: posted less the open holds of today's diem, and of everything else. */
+  /** Spendable amounts: posted less open holds; for diem only those of today. */
   free(account: number): Parts {
     const purse = this.#purse(account);
     const held = this.held(account);
@@ -291,7 +291,7 @@ export class LedgerModel {
     return total;
   }
 
-  /** What a key's own limits leave in its present period. */
+  /** Remaining limits of a key in its current period. */
   room(index: number | undefined): { usd?: bigint; diem?: bigint } {
     if (index === undefined) return {};
     const { usd, diem } = this.keys[index]?.limits ?? {};
@@ -302,7 +302,7 @@ export class LedgerModel {
     };
   }
 
-  /** What a key, with its children, spent and holds in its present period. */
+  /** Spent and held amounts of a key and its children in its current period. */
   used(index: number): Parts {
     const period: LimitPeriod = this.keys[index]?.limits.period ?? 'EPOCH';
     const start = periodStart(period, this.day) ?? '';
@@ -346,7 +346,7 @@ export class LedgerModel {
   }
 }
 
-/** usd first, then bundled credit, then diem: as if the charge had been that much smaller. */
+/** Takes from usd first, then bundled credit, then diem, as if the charge had been smaller. */
 function smaller(taken: Parts, amount: LedgerPrice): Parts {
   const usd = low(taken.usd, amount.usd);
   const bundled = low(taken.bundled, amount.usd - usd);
@@ -362,7 +362,7 @@ export function show(parts: Parts): string {
   return `${parts.diem}/${parts.bundled}/${parts.usd}`;
 }
 
-/** Undefined is no limit. */
+/** Undefined means no limit. */
 function least(limits: (bigint | undefined)[]): bigint | undefined {
   return limits.reduce(
     (one, other) => (one === undefined || other === undefined ? (one ?? other) : low(one, other)),

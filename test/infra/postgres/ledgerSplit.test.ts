@@ -1,4 +1,4 @@
-/** The split of the database and that of domain/ledger.ts: one rule. */
+/** The database splits a price by the same rule as domain/ledger.ts. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { restInUsd, splitPrice } from '../../../domain/ledger.ts';
@@ -22,7 +22,7 @@ const given = fc.record({
   keyUsd: room,
 });
 
-it('a price is covered, and split, as the rule says', async () => {
+it('covers and splits a price by the same rule', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(given, { minLength: 100, maxLength: 400 }), async (cases) => {
       const column = (of: (each: (typeof cases)[number]) => bigint | null) =>

@@ -1,4 +1,4 @@
-/** A database of its own for a ledger test: accounts and keys in a line, and a clock that the test sets. */
+/** A database for one ledger test, with accounts and keys made in one line, and a clock that the test sets. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { LedgerPrice, LimitPeriod, PriceSnapshot } from '../../../domain/ledger.ts';
@@ -14,7 +14,7 @@ export const SNAPSHOT: PriceSnapshot = {
   sku: 'test-tokens',
   modelId: 'test',
   provider: 'simulator',
-  // Less than a nano unit each, rounded down: whatever a test charges agrees with it.
+  // Times the price, less than a nano unit, rounded down: consistent with every amount.
   units: '999999999999999',
   unit: 'part',
   pricePerUnitUsd: '0',
@@ -29,21 +29,21 @@ export interface KeyLimits {
 
 export interface LedgerWorld {
   databaseUrl: string;
-  /** As the services connect. */
+  /** Connected with the role of the services. */
   pool: pg.Pool;
-  /** As the owner of the schema, for looking and for breaking things. */
+  /** Connected as the owner of the schema, for reading and damaging rows. */
   owner: pg.Pool;
-  /** As the services open it; with `maxInFlight`, its statements meet each other on connections of their own. */
+  /** Opens a ledger as the services do. With `maxInFlight` it has its own connections, so that statements overlap. */
   ledger(options?: LedgerOptions): Ledger;
   account(funds?: { usd?: bigint; bundled?: bigint; diem?: bigint }): Promise<string>;
   key(accountId: string, limits?: KeyLimits, parentId?: string): Promise<string>;
   setLimits(keyId: string, limits: KeyLimits): Promise<void>;
-  /** From now on the ledger's clock stands at this time. */
+  /** Stops the ledger's clock at this time. */
   setClock(at: string): Promise<void>;
   balance(accountId: string): Promise<Balance>;
-  /** What was booked for an account, oldest first. */
+  /** Transfers of an account, oldest first. */
   transfersOf(accountId: string): Promise<Record<string, unknown>[]>;
-  /** Throws with the rows when any invariant is broken. */
+  /** Throws with the rows if an invariant is broken. */
   expectSound(): Promise<void>;
   close(): Promise<void>;
 }
@@ -138,12 +138,12 @@ export function both(amount: bigint): LedgerPrice {
   return { usd: amount, diem: amount };
 }
 
-/** A charge request with everything that a test does not care about filled in. */
+/** A charge request with defaults for everything that a test does not set. */
 export function order(accountId: string, price: LedgerPrice, more: Partial<Charge> = {}): Charge {
   return { operationId: randomUUID(), accountId, keyId: null, price, snapshot: SNAPSHOT, ...more };
 }
 
-/** A job of the ledger's day with its charge, and its output stored. Returns its id, which its charge has too. */
+/** A job of the ledger's day with its charge and a stored output. Returns the id of both. */
 export async function storedJob(
   { pool, owner }: LedgerWorld,
   { accountId, keyId }: { accountId: string; keyId: string | null },

@@ -1,4 +1,4 @@
-/** One account's row is locked by somebody else: its own calls wait, those of others go on. */
+/** A locked account row delays the calls of its own account only. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ afterAll(async () => {
 const OTHERS = 20;
 const PAIRS = 100;
 
-/** Holds the account's row as a stalled transaction does; answers its end. */
+/** Locks the account's row like a stalled transaction; returns the unlock function. */
 async function lockAccount(accountId: string): Promise<() => Promise<void>> {
   const client = await world.owner.connect();
   await client.query('begin');
@@ -28,7 +28,7 @@ async function lockAccount(accountId: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Pairs of hold and settlement of many accounts at once, a number of each account. Failures reject. */
+/** Holds and settles for many accounts at once, several times per account. Rejects on a failure. */
 async function drive(ledger: Ledger, accounts: string[]): Promise<void> {
   const lane = async (accountId: string) => {
     for (let pair = 0; pair < PAIRS; pair += 1) {
@@ -41,8 +41,8 @@ async function drive(ledger: Ledger, accounts: string[]): Promise<void> {
 }
 
 describe('while the row of one account is locked', () => {
-  // The delay of the others is a figure of the ledger benchmark; here all of their calls end while the lock is held.
-  it('all calls of other accounts end without a failure', { timeout: 120_000 }, async () => {
+  // The ledger benchmark measures the delay of the others. Here all of their calls end while the lock is held.
+  it('ends all calls of other accounts without a failure', { timeout: 120_000 }, async () => {
     const ledger = world.ledger({ deadlineMs: 90_000 });
     const others = await Promise.all(Array.from({ length: OTHERS }, () => world.account({ usd: 10_000n })));
     const locked = await world.account({ usd: 10_000n });
@@ -55,7 +55,7 @@ describe('while the row of one account is locked', () => {
     );
     const unlock = await lockAccount(locked);
     const ended: string[] = [];
-    // Calls of the locked account are in the same batches: new holds, and the ends of those that it has.
+    // Calls of the locked account share the batches: new holds, and settlements of its old ones.
     const waiting = open.map(async (operationId, index) => {
       await sleep(index * 20);
       const outcomes = await Promise.all([
@@ -71,7 +71,7 @@ describe('while the row of one account is locked', () => {
     for (const outcomes of await Promise.all(waiting)) expect(outcomes).toEqual(['held', 'settled']);
   });
 
-  it('its own calls end as unavailable at their deadline, and get through afterwards', async () => {
+  it("ends the account's own calls as unavailable at their deadline, and accepts them afterwards", async () => {
     const ledger = world.ledger({ deadlineMs: 1_500 });
     const accountId = await world.account({ usd: 100n });
     const [first, second] = [order(accountId, both(1n)), order(accountId, both(1n))];
@@ -94,7 +94,7 @@ describe('while the row of one account is locked', () => {
     });
   });
 
-  it('more accounts than can wait at once get through when theirs is free', async () => {
+  it('lets more accounts than can wait at once continue when they are unlocked', async () => {
     const ledger = world.ledger();
     const accounts = await Promise.all(Array.from({ length: 12 }, () => world.account({ usd: 100n })));
     const client = await world.owner.connect();

@@ -43,14 +43,14 @@ describe('the migrations', () => {
     expect(await migrate(url)).toEqual(NOTHING);
   });
 
-  it('asked for by several processes at once are applied by one, and all wait for it', async () => {
+  it('are applied by one of several concurrent processes, and all wait for it', async () => {
     const url = await emptyDatabase();
     const results = await Promise.all([1, 2, 3, 4].map(() => migrate(url)));
     expect(results.filter(({ applied }) => applied.length > 0)).toEqual([WHOLE]);
     expect(results.filter(({ applied }) => applied.length === 0)).toEqual([NOTHING, NOTHING, NOTHING]);
   });
 
-  it('of several databases at once share the one role of the cluster', async () => {
+  it('of several databases at once share one role of the cluster', async () => {
     const urls = await Promise.all([1, 2, 3, 4].map(emptyDatabase));
     await Promise.all(urls.map((url) => migrate(url)));
     for (const databaseUrl of urls) {
@@ -60,11 +60,11 @@ describe('the migrations', () => {
     }
   });
 
-  it('that cannot be reached fail soon, with the reason', async () => {
+  it('fail soon and with a reason when the database is unreachable', async () => {
     await expect(migrate('postgres://x:y@127.0.0.1:1/none')).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('work for an owner who is no superuser', async () => {
+  it('work for an owner without superuser rights', async () => {
     const url = await emptyDatabase();
     const name = `owner_${randomUUID().slice(0, 8)}`;
     await withOwner(url, async (client) => {
@@ -83,12 +83,12 @@ describe('the migrations', () => {
   });
 });
 
-/** This release with a further migration. */
+/** The release with a further migration. */
 function withMigration(name: string, text: string): Release {
   return { ...RELEASE, migrations: [...RELEASE.migrations, { name, text, digest: text }] };
 }
 
-/** This release with another function, or another text of one, under a version. */
+/** The release with a function added or changed, under this version. */
 function withFunction(name: string, text: string, version: number): Release {
   const others = RELEASE.functions.filter((own) => own.name !== name);
   return { ...RELEASE, functions: [...others, { name, text, digest: text }], version };
@@ -111,7 +111,7 @@ const textOf = (url: string, name: string) =>
   });
 
 describe('a further migration', () => {
-  it('is applied to a database that has the earlier ones', async () => {
+  it('is applied to a database that has the previous ones', async () => {
     const url = await migrated();
     const further = withMigration('0999_further', 'create table further (id int)');
     expect(await migrate(url, further)).toEqual({ applied: ['0999_further'], functions: [] });
@@ -119,7 +119,7 @@ describe('a further migration', () => {
     await withOwner(url, (client) => client.query('select from further'));
   });
 
-  it('that fails leaves nothing behind', async () => {
+  it('leaves nothing behind when it fails', async () => {
     const url = await migrated();
     const failing = withMigration('0999_failing', 'create table further (id int); select 1 / 0');
     await expect(migrate(url, failing)).rejects.toThrow('division by zero');
@@ -127,7 +127,7 @@ describe('a further migration', () => {
     expect(await migrate(url)).toEqual(NOTHING);
   });
 
-  it('with a lower number than an applied one is refused', async () => {
+  it('is refused with a lower number than an applied one', async () => {
     const url = await migrated();
     await migrate(url, withMigration('0999_further', 'select 1'));
     const both = withMigration('0998_late', 'select 1');
@@ -137,7 +137,7 @@ describe('a further migration', () => {
     );
   });
 
-  it('that changes after it was applied is refused', async () => {
+  it('is refused when it changes after it was applied', async () => {
     const url = await migrated();
     await migrate(url, withMigration('0999_further', 'select 1'));
     await expect(migrate(url, withMigration('0999_further', 'select 2'))).rejects.toThrow(
@@ -145,13 +145,13 @@ describe('a further migration', () => {
     );
   });
 
-  it('of a newer release keeps an older one from the database', async () => {
+  it('of a newer release locks the database for an older release', async () => {
     const url = await migrated();
     await migrate(url, withMigration('0999_further', 'select 1'));
     await expect(migrate(url)).rejects.toThrow('was migrated by a newer Farebox (0999_further)');
   });
 
-  it('that drops a function makes it anew', async () => {
+  it('that drops a function creates it again', async () => {
     const url = await migrated();
     const dropping = withMigration('0999_dropping', 'drop function ledger_listed_price');
     expect(await migrate(url, dropping)).toEqual({
@@ -162,7 +162,7 @@ describe('a further migration', () => {
   });
 });
 
-it('a database of the layout before this one is refused before anything is changed', async () => {
+it('refuses a database of the previous layout before anything is changed', async () => {
   const url = await emptyDatabase();
   await withOwner(url, async (client) => {
     await client.query('create table farebox_migrations (id serial primary key, name text, run_on timestamp)');
@@ -176,7 +176,7 @@ it('a database of the layout before this one is refused before anything is chang
 });
 
 describe('the functions', () => {
-  it('of a new database all have the text of their file', async () => {
+  it('of a new database have the text of their files', async () => {
     const url = await migrated();
     const { rows } = await withOwner(url, (client) =>
       client.query<{ proname: string }>(
@@ -190,7 +190,7 @@ describe('the functions', () => {
     }
   });
 
-  it('are replaced by a later version, which replaces those alone that have another text', async () => {
+  it('are replaced by a later version, but only those with another text', async () => {
     const url = await migrated();
     const later = withFunction('ledger_now', clockOf('select now()'), NEXT);
     expect(await migrate(url, later)).toEqual({ applied: [], functions: ['ledger_now'] });
@@ -198,12 +198,12 @@ describe('the functions', () => {
     expect(await migrate(url, later)).toEqual(NOTHING);
   });
 
-  it('of a later version stay when an earlier release starts again', async () => {
+  it('of a later version remain when an earlier release starts again', async () => {
     const url = await migrated();
     await migrate(url, withFunction('ledger_now', clockOf('select now()'), NEXT));
     expect(await migrate(url)).toEqual(NOTHING);
     expect(await textOf(url, 'ledger_now')).toEqual(['select now()']);
-    // The text is the first one again, and so is its digest: the version alone has the order.
+    // The text, and so its digest, is the first one again: only the version defines the order.
     expect(await migrate(url, { ...RELEASE, version: NEXT + 1 })).toMatchObject({
       functions: ['ledger_now'],
     });
@@ -232,7 +232,7 @@ describe('the functions', () => {
     expect(await migrate(url)).toEqual(NOTHING);
   });
 
-  it('cannot be changed without a further version', () => {
+  it('cannot be changed without a new version', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'farebox-release-'));
     cpSync(fileURLToPath(new URL('../../../infra/postgres/', import.meta.url)), folder, { recursive: true });
     expect(readRelease(folder)).toEqual(RELEASE);
@@ -262,7 +262,7 @@ describe('accounts', () => {
     }
   });
 
-  it('may be given an id, once', async () => {
+  it('accept an explicit id once', async () => {
     const pool = openPool({ databaseUrl: await createDatabase(), applicationName: 'accounts-test' });
     try {
       const id = randomUUID();
@@ -273,7 +273,7 @@ describe('accounts', () => {
     }
   });
 
-  it.each(['', 'x'.repeat(201)])('refuse a name of a wrong length', async (name) => {
+  it.each(['', 'x'.repeat(201)])('refuse a name of invalid length', async (name) => {
     const pool = openPool({ databaseUrl: await createDatabase(), applicationName: 'accounts-test' });
     await expect(createAccount(pool, { name })).rejects.toMatchObject({ code: '23514' });
     await pool.end();

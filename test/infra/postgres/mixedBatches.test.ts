@@ -1,4 +1,4 @@
-/** Holds and resolutions that share a statement: each gets its own answer, and none costs more as the books grow. */
+/** Holds and resolutions in one statement: each gets its own answer, and the cost does not grow with the books. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const hold = (accountId: string, amount: bigint) => {
 };
 
 describe('holds and resolutions of the same tick', () => {
-  it('share what there is: what one gives back the other may hold', async () => {
+  it('share the funds: amounts that one releases can be held by another', async () => {
     const account = await world.account({ usd: 100n });
     const first = hold(account, 100n);
     await ledger.hold(first);
@@ -34,7 +34,7 @@ describe('holds and resolutions of the same tick', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 0n, held: { usd: 90n } });
   });
 
-  it('get each their own answer, whatever stands between them', async () => {
+  it('each get their own answer, in any mix', async () => {
     const accounts = await Promise.all(Array.from({ length: 5 }, () => world.account({ usd: 10_000n })));
     const held = Array.from({ length: 40 }, (_, index) => hold(accounts[index % 5] as string, BigInt(index + 1)));
     await Promise.all(held.map((request) => ledger.hold(request)));
@@ -50,14 +50,14 @@ describe('holds and resolutions of the same tick', () => {
       const taken = index === 0 ? [] : [{ currency: 'usd', amount: BigInt(index) }];
       expect(settled).toEqual({ outcome: 'settled', parts: taken, replayed: false });
       expect(unknown).toEqual({ outcome: 'no_hold' });
-      // Each account has room for some of its eight holds of a thousand and more.
+      // Each account can cover only some of its eight holds of more than a thousand.
       if (next?.outcome === 'held') {
         expect(next.parts).toEqual([{ currency: 'usd', amount: BigInt(1_000 + index) }]);
       } else expect(next).toEqual({ outcome: 'insufficient' });
     }
   });
 
-  it('do not fail for one among them that cannot be', async () => {
+  it('do not fail together with an invalid one', async () => {
     const account = await world.account({ usd: 100n });
     const known = hold(account, 10n);
     await ledger.hold(known);
@@ -72,14 +72,14 @@ describe('holds and resolutions of the same tick', () => {
   });
 });
 
-/** Pages that a statement touched, with all that it calls. */
+/** Pages that a statement reads, including its functions. */
 async function pagesOf(client: pg.Client, statement: string, values: unknown[]): Promise<number> {
   const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`, values);
   const plan = rows[0]['QUERY PLAN'][0].Plan;
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 }
 
-/** By itself, when nothing but usd decides, or as one of a batch. */
+/** Alone, when only usd decides, or as part of a batch. */
 const WAYS = {
   single: { hold: 'ledger_hold(', settle: 'ledger_end_holds(' },
   batch: { hold: 'ledger_admit(true, ', settle: 'ledger_resolve(' },
@@ -99,9 +99,9 @@ async function pagesOfPair(client: pg.Client, accountId: string, way: Way): Prom
   };
 }
 
-describe('in a database that has no statistics yet', () => {
+describe('a database without statistics', () => {
   it.each<Way>(['single', 'batch'])(
-    'a connection that planned its statements when there was nothing reads as little after 4,000 operations: %s',
+    'has a connection with early plans that read as little after 4,000 operations: %s',
     async (way) => {
       const young = await createLedgerWorld();
       for (const part of [0, 1, 2, 3]) {
@@ -113,7 +113,7 @@ describe('in a database that has no statistics yet', () => {
       await pagesOfPair(client, account, way);
       const busy = young.ledger();
       await Promise.all(Array.from({ length: 4_000 }, () => busy.hold(hold(account, 1n))));
-      // A turn in which the server has to read its catalogue anew, after much else happened on it, counts those pages, too.
+      // The smallest value counts, because the server may read its catalogue again after other load.
       const pages = [];
       for (let turn = 0; turn < 3; turn += 1) pages.push(await pagesOfPair(client, account, way));
       expect(Math.min(...pages.map((pair) => pair.hold))).toBeLessThan(200);

@@ -1,4 +1,4 @@
-/** Names that make a repetition harmless are unique over all time, not within a month's partition. */
+/** Idempotency names are unique for all time, not within the partition of a month. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimIdempotencyKey } from '../../../infra/postgres/idempotency.ts';
@@ -24,7 +24,7 @@ describe('what is repeated after the end of the month', () => {
     await other.close();
   });
 
-  /** Runs an act before and after the month's end; answers both outcomes. */
+  /** Runs an act before and after the end of the month; returns both outcomes. */
   async function acrossTheEnd<T>(act: () => Promise<T>): Promise<[T, T]> {
     await other.setClock('2026-11-30T23:59:59.9Z');
     const first = await act();
@@ -65,7 +65,7 @@ describe('what is repeated after the end of the month', () => {
     expect(outcomes).toEqual([{ replayed: false }, { replayed: true }]);
   });
 
-  it('is credited once for one payment, however often that is presented', async () => {
+  it('is credited once for one payment, however often it is submitted', async () => {
     const payment = somePayment();
     const paymentId = paymentIdOf(payment);
     const recorded = await acrossTheEnd(() =>
@@ -80,7 +80,7 @@ describe('what is repeated after the end of the month', () => {
     expect((await other.balance(row.accountId)).usd).toBe(row.creditedNano);
   });
 
-  it('is ordered once, and told once', async () => {
+  it('is accepted once as a job, and recorded once', async () => {
     const job = newJob(accountId);
     const accepted = await acrossTheEnd(() => insertJob(other.pool, job, [{ event: 'charged' }]));
     expect(accepted).toEqual([true, false]);

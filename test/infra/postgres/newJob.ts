@@ -1,4 +1,4 @@
-/** An order of a job with everything that a test does not care about filled in. */
+/** A job with defaults for everything that a test does not set. */
 import type { NewJob } from '../../../infra/postgres/jobs.ts';
 import { timeOrderedId } from '../../../infra/timeOrderedId.ts';
 import { SNAPSHOT } from './ledgerWorld.ts';

@@ -1,4 +1,4 @@
-/** Partitions: nothing can be changed through one, and no month is missing. */
+/** Partitions: none of them can be written directly, and no month is missing. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordAct } from '../../../infra/postgres/audit.ts';
@@ -28,7 +28,7 @@ async function partitionsOf(table: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** A transaction that reads a table and stays open, as that of `pg_dump` does. */
+/** Reads a table in a transaction that stays open, as `pg_dump` does. */
 async function readTable(of: LedgerWorld, table: string): Promise<pg.Client> {
   const client = new pg.Client(of.databaseUrl);
   await client.connect();
@@ -37,7 +37,7 @@ async function readTable(of: LedgerWorld, table: string): Promise<pg.Client> {
   return client;
 }
 
-/** This month and the three that follow, as partitions are named: 2026_11. */
+/** Partition names of this month and the following three: 2026_11. */
 function preparedMonths(): string[] {
   const now = new Date();
   return [0, 1, 2, 3].map((ahead) => {
@@ -47,28 +47,25 @@ function preparedMonths(): string[] {
 }
 
 describe('the partitions of a table', () => {
-  it.each(TABLES)('%s: this month, the three that follow, and one for all else', async (table) => {
+  it.each(TABLES)('%s: this month, the following three, and one for all other times', async (table) => {
     const months = preparedMonths().map((month) => `${table}_${month}`);
     expect(await partitionsOf(table)).toEqual(expect.arrayContaining([...months, `${table}_other`]));
   });
 
-  it('transfers: this month, the three that follow, and one for all before and one for all after', async () => {
+  it('transfers: this month, the following three, one for earlier and one for later times', async () => {
     const months = preparedMonths().map((month) => `transfers_${month}`);
     expect(await partitionsOf('transfers')).toEqual([...months, 'transfers_earlier', 'transfers_later']);
   });
 
-  it.each([...TABLES, 'transfers'])(
-    '%s: cannot be written by the role of the services but through the table',
-    async (table) => {
-      for (const partition of await partitionsOf(table)) {
-        for (const statement of [`delete from ${partition}`, `insert into ${partition} select * from ${table}`]) {
-          await expect(world.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
-        }
+  it.each([...TABLES, 'transfers'])("%s: are written by the services' role through the table only", async (table) => {
+    for (const partition of await partitionsOf(table)) {
+      for (const statement of [`delete from ${partition}`, `insert into ${partition} select * from ${table}`]) {
+        await expect(world.pool.query(statement)).rejects.toMatchObject({ code: '42501' });
       }
-    },
-  );
+    }
+  });
 
-  it.each(APPEND_ONLY)('%s: cannot be changed by their owner either', async (table) => {
+  it.each(APPEND_ONLY)('%s: cannot be changed directly by their owner either', async (table) => {
     for (const partition of await partitionsOf(table)) {
       for (const statement of [`delete from ${partition}`, `truncate ${partition}`]) {
         await expect(world.owner.query(statement)).rejects.toThrow('append-only');
@@ -77,7 +74,7 @@ describe('the partitions of a table', () => {
   });
 });
 
-it('operations have four partitions by the hash of their id, which the services write through the table only', async () => {
+it('stores operations in four partitions by the hash of their id, written through the table only', async () => {
   const partitions = [0, 1, 2, 3].map((part) => `operations_${part}`);
   expect(await partitionsOf('operations')).toEqual(partitions);
   for (const partition of partitions) {
@@ -87,8 +84,8 @@ it('operations have four partitions by the hash of their id, which the services 
   }
 });
 
-describe('preparing partitions', () => {
-  it('makes what is missing, once, however many processes ask', async () => {
+describe('the preparation of partitions', () => {
+  it('creates missing partitions once, for any number of processes', async () => {
     const other = await createLedgerWorld();
     await other.setClock('2031-05-17T00:00:00Z');
     const made = await Promise.all([1, 2, 3].map(() => preparePartitions(other.pool)));
@@ -99,7 +96,7 @@ describe('preparing partitions', () => {
     await other.close();
   });
 
-  it('gives each table its turn while another one is in use', async () => {
+  it('prepares each table in turn while another one is in use', async () => {
     const other = await createLedgerWorld();
     await other.setClock('2031-05-17T00:00:00Z');
     const reader = await readTable(other, 'job_changes');
@@ -115,7 +112,7 @@ describe('preparing partitions', () => {
   });
 
   it.each(['audit_events', 'job_events', 'job_changes'])(
-    'keeps nobody waiting for seconds while a dump reads %s',
+    'delays nobody for seconds while a dump reads %s',
     async (table) => {
       const other = await createLedgerWorld();
       await other.setClock('2031-05-17T00:00:00Z');
@@ -126,7 +123,7 @@ describe('preparing partitions', () => {
         isOver.value = true;
       });
       const client = await other.owner.connect();
-      // Less than the 5 s for which other locks are waited for.
+      // Less than the 5 s limit of other lock waits.
       await client.query(`set lock_timeout = '4s'`);
       do await client.query(`select from ${table} limit 1`);
       while (!isOver.value);
@@ -138,7 +135,7 @@ describe('preparing partitions', () => {
     },
   );
 
-  it('leaves a month alone whose rows came before its partition', async () => {
+  it('leaves out a month whose rows came before its partition', async () => {
     const other = await createLedgerWorld();
     await other.setClock('2032-01-31T12:00:00Z');
     const accountId = await other.account();
@@ -152,16 +149,16 @@ describe('preparing partitions', () => {
   });
 });
 
-describe('transfers of months that nobody prepared', () => {
+describe('transfers of unprepared months', () => {
   const PLACES = `select created_at::date::text as day, tableoid::regclass::text as place from transfers
     order by created_at`;
-  it('are taken all the same, stay together, and later months have partitions of their own', async () => {
+  it('are accepted, stay together, and later months get their own partitions', async () => {
     const other = await createLedgerWorld();
     const first = `transfers_${await firstUnprepared(other)}`;
     await other.setClock('2032-01-31T12:00:00Z');
     await other.account({ usd: 5n });
     expect((await other.owner.query(PLACES)).rows).toEqual([{ day: '2032-01-31', place: 'transfers_later' }]);
-    // Four for each table, but the month of the grant: transfers and audit have its rows already.
+    // Four for each table, except the month of the grant, of which transfers and audit already have rows.
     expect(await preparePartitions(other.pool)).toBe(4 * (TABLES.length + 1) - 2);
     await other.setClock('2032-02-01T00:00:00Z');
     await other.account({ usd: 6n });
@@ -185,7 +182,7 @@ describe('transfers of months that nobody prepared', () => {
     await expect(preparePartitions(other.pool)).rejects.toMatchObject({ code: '55P03' });
     await reader.query('rollback');
     reader.release();
-    // The other tables had theirs.
+    // The other tables already have theirs.
     expect(await preparePartitions(other.pool)).toBe(4);
     await other.close();
   });
@@ -198,7 +195,7 @@ describe('transfers of months that nobody prepared', () => {
   }
 });
 
-it('an id of a job lies in the partition of the month in which it was made', async () => {
+it("stores a job's id in the partition of the month in which it was made", async () => {
   const accountId = await world.account({ usd: 10n });
   const job = newJob(accountId);
   expect(await insertJob(world.pool, job, [{ event: 'charged' }])).toBe(true);
@@ -212,13 +209,13 @@ it('an id of a job lies in the partition of the month in which it was made', asy
   await world.owner.query('delete from jobs where queue_id = $1', [job.queueId]);
 });
 
-describe('the check of the ledger', () => {
+describe('the ledger check', () => {
   it.each([
     ['whose trigger is gone', 'drop trigger audit_events_append_only on audit_events_other'],
     ['that the services may change', 'grant delete on audit_events_other to farebox_app'],
     ['of transfers whose trigger is gone', 'drop trigger transfers_append_only on transfers_later'],
     ['of transfers that the services may change', 'grant update on transfers_earlier to farebox_app'],
-  ])('names a partition %s', async (_name, statement) => {
+  ])('reports a partition %s', async (_name, statement) => {
     const other = await createLedgerWorld();
     await other.owner.query(statement);
     const broken = await checkLedger(other.pool);

@@ -1,11 +1,11 @@
-/** A payment from a chain, credited to the wallet of its payer. */
+/** Credits an on-chain payment to the wallet of its payer. */
 import type pg from 'pg';
 import { creditTopUp, paymentIdOf, recordTopUp } from '../../../infra/postgres/topUps.ts';
 import { walletAccountId } from '../../../infra/postgres/walletAccounts.ts';
 import { somePayment } from '../../payments/scriptedNetwork.ts';
 
 export interface PaidIn {
-  /** The wallet's account. */
+  /** Account of the wallet. */
   wallet: string;
   payment: string;
 }

@@ -17,7 +17,7 @@ async function charged(accountId: string, keyId: string | null, amount: bigint):
   return outcome.outcome === 'key_limit' ? `key_limit ${outcome.currency}` : outcome.outcome;
 }
 
-describe('a limit', () => {
+describe('a key limit', () => {
   it.each<[LimitPeriod, string, string, string]>([
     ['EPOCH', '2026-11-21T00:00:00.000Z', '2026-11-21T23:59:59.999Z', '2026-11-22T00:00:00.000Z'],
     ['EPOCH', '2026-12-31T12:00:00.000Z', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
@@ -27,7 +27,7 @@ describe('a limit', () => {
     ['MONTH', '2026-02-01T00:00:00.000Z', '2026-02-28T23:59:59.999Z', '2026-03-01T00:00:00.000Z'],
     ['MONTH', '2024-02-01T00:00:00.000Z', '2024-02-29T23:59:59.999Z', '2024-03-01T00:00:00.000Z'],
     ['MONTH', '2026-12-31T23:59:59.000Z', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00:00.000Z'],
-  ])('of %s that begins to fill at %s is full at %s and empty at %s', async (period, start, last, next) => {
+  ])('of %s first used at %s is exhausted at %s and reset at %s', async (period, start, last, next) => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 10n, period });
     await world.setClock(start);
@@ -40,7 +40,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 1n)).toBe('key_limit usd');
   });
 
-  it('of LIFETIME never starts again', async () => {
+  it('of LIFETIME never resets', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 10n, period: 'LIFETIME' });
     await world.setClock('2026-11-21T12:00:00Z');
@@ -51,7 +51,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 1n)).toBe('key_limit usd');
   });
 
-  it('lowered below what is spent blocks at once, and raised again lets pass', async () => {
+  it('lowered below the spending blocks at once, and admits again when raised', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 100n, period: 'MONTH' });
     expect(await charged(account, key, 50n)).toBe('charged');
@@ -63,7 +63,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 1n)).toBe('charged');
   });
 
-  it('whose period changes counts what the new period already saw', async () => {
+  it('whose period changes counts what was spent in the new period so far', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 10n, period: 'EPOCH' });
     await world.setClock('2026-11-03T12:00:00Z');
@@ -79,7 +79,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 1n)).toBe('charged');
   });
 
-  it('set on a key that already spent counts what it spent', async () => {
+  it('set on a key with earlier charges counts those', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account);
     expect(await charged(account, key, 50n)).toBe('charged');
@@ -88,7 +88,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 5n)).toBe('charged');
   });
 
-  it('waits for money under way: a change comes before or after an admission, never beside it', async () => {
+  it('changes before or after a concurrent admission, never during it', async () => {
     const account = await world.account({ usd: 100_000n });
     const key = await world.key(account, { usd: 100_000n });
     const ledger = world.ledger();
@@ -101,12 +101,11 @@ describe('a limit', () => {
       await world.setLimits(key, { usd: BigInt(index % 2 === 0 ? 200 : 2_000) });
     });
     await Promise.all([...holds, ...changes]);
-    // The check of I8 knows when the limit changed: anything admitted against a limit that is no longer valid would
-    // show.
+    // The I8 check knows when the limit changed, and would find a charge admitted under an outdated limit.
     await world.expectSound();
   });
 
-  it('counts held and settled money, and gives back what a settlement or a release leaves', async () => {
+  it('counts held and settled amounts, and frees what a settlement or release leaves', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 10n });
     const ledger = world.ledger();
@@ -123,7 +122,7 @@ describe('a limit', () => {
     expect(await charged(account, key, 2n)).toBe('charged');
   });
 
-  it('in diem counts diem alone and moves the rest to usd', async () => {
+  it('in diem counts diem only and moves the rest to usd', async () => {
     const account = await world.account({ diem: 100n, usd: 100n });
     const key = await world.key(account, { diem: 6n });
     expect(await charged(account, key, 10n)).toBe('charged');
@@ -132,7 +131,7 @@ describe('a limit', () => {
     expect(await world.balance(account)).toMatchObject({ diem: 94n, usd: 86n });
   });
 
-  it('in diem lowered below what is spent takes no diem, and gives none', async () => {
+  it('in diem lowered below the spending takes no diem, and returns none', async () => {
     const account = await world.account({ diem: 100n, usd: 100n });
     const key = await world.key(account, { diem: 50n });
     expect(await charged(account, key, 20n)).toBe('charged');
@@ -141,7 +140,7 @@ describe('a limit', () => {
     expect(await world.balance(account)).toMatchObject({ diem: 80n, usd: 90n });
   });
 
-  it('in diem that nothing else makes up for is named', async () => {
+  it('in diem is named as the reason if no other currency covers the price', async () => {
     const account = await world.account({ diem: 100n });
     const key = await world.key(account, { diem: 6n });
     expect(await charged(account, key, 7n)).toBe('key_limit diem');
@@ -150,7 +149,7 @@ describe('a limit', () => {
 });
 
 describe('a refund', () => {
-  it("goes to the period of its charge, not to today's", async () => {
+  it('counts in the period of its charge, not of today', async () => {
     const account = await world.account({ usd: 1_000n });
     const key = await world.key(account, { usd: 10n, period: 'EPOCH' });
     await world.setClock('2026-11-30T23:59:59Z');
@@ -161,12 +160,12 @@ describe('a refund', () => {
     await refund(world.pool, { operationId: 'r', chargeOperationId: request.operationId, reason: 'x' });
     expect(await charged(account, key, 1n)).toBe('key_limit usd');
     await world.setLimits(key, { usd: 11n, period: 'LIFETIME' });
-    // Of a lifetime it does free something: 10 are spent, not 20.
+    // It frees a part of a lifetime limit: 10 are spent, not 20.
     expect(await charged(account, key, 1n)).toBe('charged');
     expect(await charged(account, key, 1n)).toBe('key_limit usd');
   });
 
-  it("of diem of a past day leaves today's diem unchanged and is still a refund", async () => {
+  it('of diem of a past day is a refund that does not change the diem of today', async () => {
     const account = await world.account({ diem: 10n, usd: 10n });
     await world.setClock('2026-11-21T23:59:59Z');
     const request = order(account, both(14n));
@@ -191,7 +190,7 @@ describe('a refund', () => {
 });
 
 describe('a diem day', () => {
-  it('starts with the allocation and does not take over the rest of the day before', async () => {
+  it('starts with the allocation, without the rest of the day before', async () => {
     const account = await world.account({ diem: 10n });
     await world.setClock('2026-11-21T23:59:59.999Z');
     expect(await charged(account, null, 4n)).toBe('charged');
@@ -202,7 +201,7 @@ describe('a diem day', () => {
     expect(await charged(account, null, 1n)).toBe('insufficient');
   });
 
-  it('keeps what was held in it: a settlement after midnight takes from the day of the hold', async () => {
+  it('keeps its holds: a settlement after midnight takes from the day of the hold', async () => {
     const account = await world.account({ diem: 10n });
     const ledger = world.ledger();
     await world.setClock('2026-11-21T23:59:59.999Z');
@@ -224,7 +223,7 @@ describe('a diem day', () => {
     ]);
   });
 
-  it('opened by many at once is granted once', async () => {
+  it('opened by many calls at once is granted once', async () => {
     const account = await world.account({ diem: 100n });
     await world.setClock('2026-11-22T00:00:00Z');
     const batched = world.ledger();
@@ -245,7 +244,7 @@ describe('a diem day', () => {
     expect(rows).toEqual([{ n: 1, amount: '100' }]);
   });
 
-  it('without an allocation is never made', async () => {
+  it('without an allocation is not created', async () => {
     const account = await world.account({ usd: 10n });
     expect(await charged(account, null, 4n)).toBe('charged');
     const { rows } = await world.owner.query('select 1 from diem_days where account_id = $1', [account]);

@@ -1,4 +1,4 @@
-/** Statements that go one after the other on one connection, without a pause between them. */
+/** Statements in sequence on one connection, without a pause between them. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** When the server began it and was done, and where. */
+/** Start and end of a statement on the server, and its backend. */
 const timed = (seconds: number, sentBy = connection) =>
   sentBy.query<{ pid: number; began: string; ended: string }>({
     text: `select pg_backend_pid() as pid, extract(epoch from clock_timestamp()) * 1000 as began, pg_sleep($1),
@@ -38,7 +38,7 @@ const cut = () =>
   world.owner.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pipeline-test'`);
 
 describe('a pipelined connection', () => {
-  it('has one connection, on which each statement begins when the one before it is done', async () => {
+  it('has one connection, on which each statement starts when the previous one ends', async () => {
     const rows = (await Promise.all([timed(0.05), timed(0.05), timed(0)])).flat();
     expect(new Set(rows.map(({ pid }) => pid)).size).toBe(1);
     for (const [index, { began }] of rows.entries()) {
@@ -46,12 +46,12 @@ describe('a pipelined connection', () => {
     }
   });
 
-  it('gives the connection back when there is nothing to do', async () => {
+  it('returns its connection to the pool when it is idle', async () => {
     await Promise.all([timed(0), timed(0)]);
     expect({ all: pool.totalCount, idle: pool.idleCount }).toEqual({ all: 1, idle: 1 });
   });
 
-  it('lets a statement fail by itself: what was sent before it and behind it stands', async () => {
+  it('fails a statement alone: those before and after it succeed', async () => {
     const outcomes = await Promise.allSettled([
       connection.query({ name: 'first', text: 'select 1 as n' }),
       connection.query({ name: 'wrong', text: 'select 1 / $1::int as n', values: [0] }),
@@ -64,7 +64,7 @@ describe('a pipelined connection', () => {
     ]);
   });
 
-  it('whose connection breaks fails what was sent on it, and goes on with another', async () => {
+  it('fails the statements in flight when its connection breaks, and continues with another', async () => {
     const sent = Promise.allSettled([timed(5), timed(0)]);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await cut();
@@ -73,7 +73,7 @@ describe('a pipelined connection', () => {
     expect(pool.totalCount).toBe(1);
   });
 
-  it('of a pool that is not pipelined takes a connection for each statement', async () => {
+  it('from a pool without pipelining takes a connection for each statement', async () => {
     const rows = (
       await Promise.all([
         timed(0.1, openPipelinedConnection(world.pool)),
@@ -85,7 +85,7 @@ describe('a pipelined connection', () => {
 });
 
 describe('a ledger on a pipelined connection', () => {
-  it('loses and repeats nothing when the connection is cut below its statements', async () => {
+  it('loses and repeats nothing when the connection is cut', async () => {
     const account = await world.account({ usd: 1_000_000n });
     const ledger = createLedger(pool, { maxBatch: 1 });
     let cutting = true;
@@ -121,7 +121,7 @@ describe('a ledger on a pipelined connection', () => {
     expect(await world.balance(account)).toMatchObject({ usd: 1_000_000n - 160n * 7n, held: { usd: 0n } });
   });
 
-  it('answers each call with its own outcome', async () => {
+  it('returns to each call its own outcome', async () => {
     const accounts = await Promise.all(Array.from({ length: 6 }, () => world.account({ usd: 100n })));
     const ledger = createLedger(pool, { maxBatch: 1 });
     const held = await Promise.all(

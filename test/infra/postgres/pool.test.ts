@@ -41,7 +41,7 @@ describe('a pool', () => {
     expect(await hasty.query('select 1 as one')).toMatchObject({ rows: [{ one: 1 }] });
   });
 
-  it('does not wait for ever for a connection', async () => {
+  it('limits the wait for a connection', async () => {
     const small = openPool({ databaseUrl, applicationName: 'x', max: 1, connectTimeoutMs: 3_000 });
     const client = await small.connect();
     const failure = await small.query('select 1').catch((error: unknown) => error);
@@ -51,7 +51,7 @@ describe('a pool', () => {
     await small.end();
   });
 
-  it('survives connections that break while idle', async () => {
+  it('survives idle connections that break', async () => {
     await Promise.all([1, 2, 3].map(() => pool.query('select 1')));
     await owner.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test'");
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -71,7 +71,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([{ n: 1 }, { n: 1 }]);
   });
 
-  it('is rolled back as a whole, and its connection is used again', async () => {
+  it('is rolled back as a whole, and its connection is reused', async () => {
     const failing = inTransaction(pool, async (client) => {
       await client.query(bump(3));
       throw new Error('second thoughts');
@@ -82,7 +82,7 @@ describe('a transaction', () => {
     expect(pool.waitingCount).toBe(0);
   });
 
-  it('of two that wait for each other is started again, and both succeed', async () => {
+  it('is retried after a deadlock with another one, and both succeed', async () => {
     let meetings = 0;
     const cross = (first: number, second: number) =>
       inTransaction(pool, async (client) => {
@@ -98,7 +98,7 @@ describe('a transaction', () => {
     expect(meetings).toBeGreaterThan(2);
   });
 
-  it('that fails to serialize every time is given up after four attempts', async () => {
+  it('is given up after four serialization failures', async () => {
     let attempts = 0;
     const failing = inTransaction(pool, async (client) => {
       attempts += 1;
@@ -108,7 +108,7 @@ describe('a transaction', () => {
     expect(attempts).toBe(4);
   });
 
-  it('whose connection breaks leaves nothing behind, in the database or in the pool', async () => {
+  it('leaves nothing behind in the database or the pool when its connection breaks', async () => {
     const failing = inTransaction(pool, async (client) => {
       await client.query(bump(6));
       const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -126,7 +126,7 @@ describe('a transaction', () => {
   });
 });
 
-describe('a failure', () => {
+describe('a database error', () => {
   const database = (code: string) => Object.assign(new pg.DatabaseError('x', 1, 'error'), { code });
   const network = (code: string) => Object.assign(new Error('x'), { code });
 
@@ -154,7 +154,7 @@ describe('a failure', () => {
     ['silent server', new Error('Query read timeout'), false, true],
     ['a bug', new TypeError('x is not a function'), false, false],
     ['no error', undefined, false, false],
-  ])('(%s) is told apart', (_name, error, retryable, unavailable) => {
+  ])('%s is mapped to its code', (_name, error, retryable, unavailable) => {
     expect(isRetryable(error)).toBe(retryable);
     expect(isUnavailable(error)).toBe(unavailable);
     const thrown = asLedgerError(error);
@@ -162,7 +162,7 @@ describe('a failure', () => {
     else expect(thrown).toBe(error);
   });
 
-  it('that is already told apart stays what it is', () => {
+  it('that is already mapped stays unchanged', () => {
     const error = new FareboxError({ code: 'conflict', message: 'x' });
     expect(asLedgerError(error)).toBe(error);
     expect(isUnavailable(new FareboxError({ code: 'unavailable', message: 'x' }))).toBe(true);

@@ -1,4 +1,4 @@
-/** The circuit of a provider: shared by all processes, opened by failures in a row, closed by any answer. */
+/** The circuit breaker of a provider: shared by all processes, opened by consecutive failures, closed by any answer. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordProviderFailure, recordProviderSuccess, watchCircuits } from '../../../infra/postgres/providerHealth.ts';
@@ -18,7 +18,7 @@ async function fail(entry: string, times: number): Promise<(number | undefined)[
   return pauses;
 }
 
-/** As if its pause were over. */
+/** Moves the pause into the past. */
 async function rest(entry: string): Promise<void> {
   const text = `update provider_health set open_until = clock_timestamp() - interval '1 ms' where provider = $1`;
   await world.ledger.owner.query(text, [entry]);
@@ -28,8 +28,8 @@ async function goes(job: string): Promise<string> {
   return (await world.open(job)).go;
 }
 
-describe('the circuit of a provider', () => {
-  it('opens at the fifth failure in a row, for five seconds, and keeps jobs waiting', async () => {
+describe('the circuit breaker of a provider', () => {
+  it('opens at the fifth consecutive failure for five seconds, and makes jobs wait', async () => {
     const entry = newEntry();
     const [job = ''] = await world.jobs(await world.account(), 1, entry);
     expect(await fail(entry, 5)).toEqual([undefined, undefined, undefined, undefined, 5_000]);
@@ -45,7 +45,7 @@ describe('the circuit of a provider', () => {
     expect(await goes(job)).toBe('submit');
   });
 
-  it('stays open twice as long each time, up to five minutes', async () => {
+  it('doubles the time that it stays open, up to five minutes', async () => {
     const entry = newEntry();
     await fail(entry, 4);
     const pauses: (number | undefined)[] = [];
@@ -56,7 +56,7 @@ describe('the circuit of a provider', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300].map((seconds) => seconds * 1_000));
   });
 
-  it('is not opened anew by what was under way when it opened', async () => {
+  it('is not opened again by calls that were in flight when it opened', async () => {
     const entry = newEntry();
     await fail(entry, 5);
     expect(await fail(entry, 10)).toEqual(Array(10).fill(undefined));
@@ -64,7 +64,7 @@ describe('the circuit of a provider', () => {
     expect(await fail(entry, 1)).toEqual([10_000]);
   });
 
-  it('lets one job find out when it is half open, and all when that one was answered', async () => {
+  it('admits one job when it is half open, and all jobs after an answer to that one', async () => {
     const entry = newEntry();
     const jobs = await world.jobs(await world.account(), 20, entry);
     await fail(entry, 5);
@@ -76,7 +76,7 @@ describe('the circuit of a provider', () => {
     expect(await Promise.all(left.map(goes))).toEqual(left.map(() => 'submit'));
   });
 
-  it('lets the next one find out when the first was never heard of again', async () => {
+  it('admits the next job when the first one was lost', async () => {
     const entry = newEntry();
     const [lost = '', next = ''] = await world.jobs(await world.account(), 2, entry);
     await fail(entry, 5);
@@ -89,7 +89,7 @@ describe('the circuit of a provider', () => {
     expect(await goes(next)).toBe('submit');
   });
 
-  it('does not keep a job from asking what became of an order that was handed over before', async () => {
+  it('lets a job ask about an order that was submitted before', async () => {
     const entry = newEntry();
     const [job = ''] = await world.jobs(await world.account(), 1, entry);
     expect(await goes(job)).toBe('submit');
@@ -98,7 +98,7 @@ describe('the circuit of a provider', () => {
   });
 });
 
-describe('who only looks at circuits', () => {
+describe('the reader of circuit breakers', () => {
   it('reads them at most once a second, and counts down in between', async () => {
     const entry = newEntry();
     let statements = 0;

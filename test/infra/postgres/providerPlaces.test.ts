@@ -1,4 +1,4 @@
-/** Who is let in to a provider with room for a few: as many as it has places for, and every account its share. */
+/** Admission to a provider's job slots: as many jobs as slots, and a share for every account. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,24 +11,24 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Each test has a provider, and so a line, of its own. */
+/** Each test has its own provider, and so its own queue. */
 const newLine = () => `${PROVIDER}-${randomUUID()}`;
 
-describe('places at a provider', () => {
-  it('are never more than it may have, however many workers ask at once', async () => {
+describe('provider job slots', () => {
+  it('never exceed the limit, however many workers ask at once', async () => {
     const jobs = await world.jobs(await world.account(), 60, newLine());
     const gates = await Promise.all(jobs.map((job) => world.open(job, { concurrent: 7 })));
     expect(gates.filter(({ go }) => go === 'submit')).toHaveLength(7);
     expect(gates.filter(({ go }) => go === 'wait')).toHaveLength(53);
   });
 
-  it('are without limit where none is configured', async () => {
+  it('are unlimited when no limit is configured', async () => {
     const account = await world.account();
     for (const job of await world.jobs(account, 30, newLine())) expect((await world.open(job)).go).toBe('submit');
     expect(await world.running(account)).toBe(30);
   });
 
-  it('are counted for each entry by itself', async () => {
+  it('are counted separately for each entry', async () => {
     const account = await world.account();
     const [one = ''] = await world.jobs(account, 1, newLine());
     const [other = ''] = await world.jobs(account, 1, newLine());
@@ -36,7 +36,7 @@ describe('places at a provider', () => {
     expect((await world.open(other, { concurrent: 1 })).go).toBe('submit');
   });
 
-  it('are free again when the row of their job has ended, and when the provider took nothing', async () => {
+  it('are free again when their job has ended, and when the provider accepted nothing', async () => {
     const [first = '', second = '', third = ''] = await world.jobs(await world.account(), 3, newLine());
     const limits = { concurrent: 1 };
     expect((await world.open(first, limits)).go).toBe('submit');
@@ -49,7 +49,7 @@ describe('places at a provider', () => {
     expect((await world.open(second, limits)).go).toBe('wait');
   });
 
-  it('are not asked for again by a job that has one, after its worker died or its provider answered', async () => {
+  it('are not requested again by a job that has one, after its worker died or its provider answered', async () => {
     const [job = ''] = await world.jobs(await world.account(), 1, newLine());
     const limits = { concurrent: 1, perMinute: 1 };
     expect(await world.open(job, limits)).toEqual({ go: 'submit' });
@@ -61,15 +61,15 @@ describe('places at a provider', () => {
   });
 });
 
-describe('the share of an account', () => {
-  it('is everything while nobody else is there', async () => {
+describe('the fair share of an account', () => {
+  it('is all slots while there is no other account', async () => {
     const account = await world.account();
     const line = newLine();
     for (const job of await world.jobs(account, 10, line)) await world.open(job, { concurrent: 10 });
     expect(await world.running(account)).toBe(10);
   });
 
-  it('gives the first job of a second account the next free place behind a burst of 1,000', async () => {
+  it('gives the next free slot to the first job of a second account behind a burst of 1,000', async () => {
     const [burst, second] = [await world.account(), await world.account()];
     const line = newLine();
     const limits = { concurrent: 20 };
@@ -80,17 +80,17 @@ describe('the share of an account', () => {
     await world.finish(many[0] ?? '');
     expect(await world.admitOne(many.slice(20, 60), limits)).toBeUndefined();
     expect((await world.open(first, limits)).go).toBe('submit');
-    // Nobody waits with fewer any more: what is left over is the burst's again.
+    // Nobody with fewer slots is waiting: the rest is for the burst again.
     await world.finish(many[1] ?? '');
     expect(await world.admitOne(many.slice(20, 60), limits)).toBe(many[20]);
   });
 
-  it('is the same for all who wait, and what it leaves over goes to whoever asks', async () => {
+  it('is equal for all who wait, and its unused part is free for anybody', async () => {
     const line = newLine();
     const limits = { concurrent: 10 };
     const accounts = await Promise.all([world.account(), world.account(), world.account()]);
     const lists = await Promise.all(accounts.map((account, i) => world.jobs(account, i === 2 ? 2 : 30, line)));
-    // Everybody asks in turns, the greedy one ten times as often.
+    // All ask in turns, the greedy account ten times as often.
     for (let turn = 0; turn < 6; turn += 1) {
       await world.admitOne(lists[2] ?? [], limits);
       await world.admitOne(lists[1] ?? [], limits);
@@ -100,7 +100,7 @@ describe('the share of an account', () => {
     expect(running).toEqual([4, 4, 2]);
   });
 
-  it('is one place each when there are more accounts than places', async () => {
+  it('is one slot each when there are more accounts than slots', async () => {
     const line = newLine();
     const limits = { concurrent: 4 };
     const greedy = await world.account();
@@ -115,8 +115,8 @@ describe('the share of an account', () => {
   });
 });
 
-describe('the pause until a job asks again', () => {
-  it('is at most a second for an account below its share, and longer the more of its own jobs stand before it', async () => {
+describe('the pause before a job asks again', () => {
+  it('is at most a second for an account below its share, and grows with its own jobs ahead', async () => {
     const [burst, second] = [await world.account(), await world.account()];
     const line = newLine();
     const limits = { concurrent: 5 };
@@ -137,15 +137,15 @@ describe('the pause until a job asks again', () => {
   });
 });
 
-describe('starts in a minute', () => {
-  it('are never more than the provider allows, and free again one by one', async () => {
+describe('submissions per minute', () => {
+  it("never exceed the provider's limit, and are free again one by one", async () => {
     const account = await world.account();
     const line = newLine();
     const limits = { perMinute: 5 };
     const jobs = await world.jobs(account, 20, line);
     const gates = await Promise.all(jobs.map((job) => world.open(job, limits)));
     expect(gates.filter(({ go }) => go === 'submit')).toHaveLength(5);
-    // Ended or not: what counts is when they were handed over.
+    // The time of submission counts, whether or not the job has ended.
     await world.finish(...jobs.slice(0, 3));
     expect(await world.admitOne(jobs, limits)).toBeUndefined();
     await world.ledger.owner.query(
@@ -157,7 +157,7 @@ describe('starts in a minute', () => {
     expect(later.filter(({ go }) => go === 'submit')).toHaveLength(2);
   });
 
-  it('are shared among accounts as places are', async () => {
+  it('are shared among accounts like slots', async () => {
     const [burst, second] = [await world.account(), await world.account()];
     const line = newLine();
     const limits = { perMinute: 6 };
@@ -169,7 +169,7 @@ describe('starts in a minute', () => {
     expect(await world.admitOne(many, limits)).toBeDefined();
   });
 
-  it('count again for a job that the provider did not take and that is handed over anew', async () => {
+  it('count again for a job that the provider did not accept and that is submitted again', async () => {
     const [job = ''] = await world.jobs(await world.account(), 1, newLine());
     const limits = { perMinute: 2 };
     for (const expected of ['submit', 'submit', 'wait']) {

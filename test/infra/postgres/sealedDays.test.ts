@@ -1,4 +1,4 @@
-/** Days that are over are checked once and sealed: later checks build on the seals, a full one compares them with the rows. */
+/** Past days are checked once and sealed: later checks use the seals, and a full check compares them with the rows. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeAccounts, writeCharges } from '../../../bench/booksData.ts';
@@ -10,9 +10,9 @@ import { longRun } from './longRun.ts';
 let world: LedgerWorld;
 let account: string;
 let key: string;
-/** Charged on the first day. */
+/** Charge of the first day. */
 let first: string;
-/** Stored on the second day. */
+/** Job whose output was stored on the second day. */
 let job: string;
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ const seal = () => runLedgerCheck(world.pool, { seal: true });
 const quick = async () => (await runLedgerCheck(world.pool)).broken.map(({ invariant }) => invariant);
 const full = async () => (await runLedgerCheck(world.pool, { full: true })).broken.map(({ invariant }) => invariant);
 
-/** With the protection of the tables switched off. */
+/** Runs the statements without the protection of the tables. */
 async function plant(...statements: string[]): Promise<void> {
   const client = new pg.Client(world.databaseUrl);
   await client.connect();
@@ -62,7 +62,7 @@ describe('sealing', () => {
     expect(await full()).toEqual([]);
   });
 
-  it('says what moved on a day', async () => {
+  it('records the sums of a day', async () => {
     await seal();
     const { rows } = await world.owner.query(
       'select day::text, transfers, operations, sums from sealed_days order by day',
@@ -92,7 +92,7 @@ describe('sealing', () => {
     expect(await full()).toEqual([]);
   });
 
-  it('leaves a refund to the day on which it was given, and compares the usage of the day of the charge', async () => {
+  it('assigns a refund to its own day, and compares the usage of the day of the charge', async () => {
     await seal();
     await refund(world.pool, { operationId: 'late', chargeOperationId: first, reason: 'x' });
     expect(await seal()).toEqual({ broken: [], sealed: [] });
@@ -105,12 +105,12 @@ describe('sealing', () => {
     expect(await full()).toEqual([]);
   });
 
-  it('is left out while the books are not sound', async () => {
+  it('is skipped while the books are damaged', async () => {
     await plant('update accounts set usd_posted = usd_posted + 1');
     expect((await seal()).sealed).toEqual([]);
   });
 
-  it('covers each row once, however the days are read: several at a time, or one in parts', async () => {
+  it('covers each row once, with several days at a time or one day in parts', async () => {
     const charges = longRun(1_000, 201_000);
     await writeAccounts(world.databaseUrl, '2026-03-05T00:00:00Z');
     for (const day of ['2026-03-05', '2026-03-06', '2026-03-07']) {
@@ -145,7 +145,7 @@ describe('sealing', () => {
     expect(await full()).toEqual([]);
   });
 
-  it('by several checks at once is done once', async () => {
+  it('happens once for several concurrent checks', async () => {
     const reports = await Promise.all([seal(), seal(), seal()]);
     expect(reports.flatMap(({ broken }) => broken)).toEqual([]);
     expect(reports.flatMap(({ sealed }) => sealed).sort()).toEqual(['2026-03-01', '2026-03-02', '2026-03-03']);
@@ -153,7 +153,7 @@ describe('sealing', () => {
   });
 
   it.each(['sealed_days', 'sealed_sums', 'sealed_balances'])(
-    'cannot be undone by the role of the services: %s',
+    "cannot be undone by the services' role: %s",
     async (table) => {
       await seal();
       for (const act of [`delete from ${table}`, `update ${table} set day = day`]) {
@@ -175,7 +175,7 @@ describe('after sealing', () => {
   it.each([
     'update accounts set usd_posted = usd_posted - 1',
     'update accounts set bundled_posted = bundled_posted + 1',
-  ])('a quick check finds a balance that is not the sealed one with what moved since: %s', async (damage) => {
+  ])('a quick check finds a balance that differs from the sealed one and later transfers: %s', async (damage) => {
     await plant(damage);
     expect(await quick()).toEqual([expect.stringMatching(/^I3 stored balance/)]);
   });
@@ -226,7 +226,7 @@ describe('after sealing', () => {
     expect(await quick()).toEqual([expect.stringMatching(/^I6 a job/)]);
   });
 
-  it('a limit for ever that was changed is held to the sealed days, of which no transfer is read', async () => {
+  it('a changed lifetime limit is checked against the sealed days without reading their transfers', async () => {
     const limited = await world.key(account, { usd: 100n, period: 'LIFETIME' });
     const spend = (amount: bigint) => charge(world.pool, order(account, both(amount), { keyId: limited }));
     await spend(60n);
@@ -237,7 +237,7 @@ describe('after sealing', () => {
     await world.setClock('2026-03-05T04:00:00Z');
     await world.setLimits(limited, { usd: 500n, period: 'LIFETIME' });
     expect(await quick()).toEqual([]);
-    // 53 of the sealed day and 33 of the open one; the rest was paid in diem.
+    // 53 of the sealed day and 33 of the open day; the rest was paid in diem.
     await plant(`update key_limit_changes set limit_usd = 80 where key_id = '${limited}'`);
     expect(await full()).toEqual([expect.stringMatching(/^I8/)]);
     await plant(`delete from transfers where created_at < '2026-03-05'`);
@@ -271,8 +271,8 @@ describe('after sealing', () => {
     expect(await full()).toContainEqual(expect.stringMatching(/^I15/));
   });
 
-  // The hash of a record is linear in those of its columns, so the plain sum of two rows would stay the same.
-  it('a full check finds values exchanged between two rows of a day', async () => {
+  // The hash of a record is linear in its columns, so the plain sum of two rows would not change.
+  it('a full check finds values swapped between two rows of a day', async () => {
     const sold: string[] = [];
     for (let count = 0; count < 9; count += 1) {
       const snapshot = { ...SNAPSHOT, requestId: `request ${count}` };

@@ -29,8 +29,8 @@ function used(nonce: string, more: Partial<UsedNonce> = {}): UsedNonce {
   return { wallet: WALLET, nonce, rememberUntilMs: Date.now() + 330_000, ...more };
 }
 
-describe('a nonce is used once', () => {
-  test('the second use is told apart, for each wallet and family by itself', async () => {
+describe('the single use of a nonce', () => {
+  test('refuses the second use, for each wallet and family separately', async () => {
     const solana: Wallet = { family: 'solana', address: WALLET.address };
     const other: Wallet = { family: 'evm', address: `0x${'a2'.repeat(20)}` };
     for (const nonce of [used('one'), used('one', { wallet: solana }), used('one', { wallet: other }), used('two')]) {
@@ -39,12 +39,12 @@ describe('a nonce is used once', () => {
     }
   });
 
-  test('of 100 twins in one batch exactly the first', async () => {
+  test('accepts exactly the first of 100 identical nonces in one batch', async () => {
     const twins = await Promise.all(Array.from({ length: 100 }, () => nonces.use(used('twins'))));
     expect(twins).toEqual([true, ...Array(99).fill(false)]);
   });
 
-  test('those of one tick are one statement', async () => {
+  test('writes the nonces of one tick in one statement', async () => {
     const seen: string[] = [];
     const counted = new Proxy(pool, {
       get(target, name) {
@@ -62,7 +62,7 @@ describe('a nonce is used once', () => {
     await own.close();
   });
 
-  test('a statement whose answer was lost is repeated and finds its own use, and nobody else does', async () => {
+  test('repeats a statement whose answer was lost and recognises its own use only', async () => {
     let lost = 0;
     const lossy = new Proxy(pool, {
       get(target, name) {
@@ -85,7 +85,7 @@ describe('a nonce is used once', () => {
     await own.close();
   });
 
-  test('two processes that use the same 300 in opposite order share them, each used once', async () => {
+  test('uses each of 300 nonces once when two processes write them in opposite order', async () => {
     const second = openPool({ databaseUrl, applicationName: 'nonces-test-2' });
     const others = createSignInNonces(second);
     const names = Array.from({ length: 300 }, (_, index) => `shared-${index}`);
@@ -99,11 +99,11 @@ describe('a nonce is used once', () => {
     await second.end();
   });
 
-  test('nothing is taken by the clock of the database that may be forgotten already', async () => {
+  test('accepts no nonce that may already be purged by the clock of the database', async () => {
     expect(await nonces.use(used('late', { rememberUntilMs: Date.now() - 1_000 }))).toBe(false);
   });
 
-  test('more than may wait are told to come again', async () => {
+  test('asks callers beyond the queue to retry later', async () => {
     const many = Array.from({ length: 6_000 }, (_, index) => nonces.use(used(`flood-${index}`)));
     const outcomes = await Promise.allSettled(many);
     const refused = outcomes.filter(({ status }) => status === 'rejected');
@@ -113,13 +113,13 @@ describe('a nonce is used once', () => {
   });
 });
 
-describe('what is remembered', () => {
-  test('is written to the log of the database: not lost when it restarts', async () => {
+describe('stored nonces', () => {
+  test('are written to the WAL and survive a restart', async () => {
     const { rows } = await pool.query(`select relpersistence from pg_class where relname = 'sign_in_nonces'`);
     expect(rows).toEqual([{ relpersistence: 'p' }]);
   });
 
-  test('is forgotten in pages, and only when it can no longer be used', async () => {
+  test('are purged in pages, and only when they can no longer be used', async () => {
     await pool.query('delete from sign_in_nonces');
     await nonces.use(used('young'));
     await pool.query(`insert into sign_in_nonces

@@ -1,4 +1,4 @@
-/** A hold or resolution by itself writes the same as in a batch (ledger_hold, ledger_end_holds). */
+/** A single hold or resolution writes the same as in a batch (ledger_hold, ledger_end_holds). */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ let world: LedgerWorld;
 let ledger: Ledger;
 beforeAll(async () => {
   world = await createLedgerWorld();
-  // A statement at a time: what is asked for in the same tick is one batch.
+  // One statement at a time: calls of the same tick form one batch.
   ledger = world.ledger({ maxInFlight: 1 });
 });
 afterAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
 interface Case {
   name: string;
   funds?: { usd?: bigint; bundled?: bigint; diem?: bigint };
-  /** Left out: the caller has no key. */
+  /** Undefined: the caller has no key. */
   key?: KeyLimits & { child?: boolean };
   price?: LedgerPrice;
   settled?: LedgerPrice;
@@ -68,7 +68,7 @@ async function newPayer({ funds = { usd: 100n }, key }: Case) {
 
 type Payer = Awaited<ReturnType<typeof newPayer>>;
 
-/** What another account does in the same statement, so that this is no single call. */
+/** Act of another account in the same statement, which makes it a batch. */
 async function companion(): Promise<{ hold(): Promise<unknown>; settle(): Promise<unknown> }> {
   const accountId = await world.account({ usd: 10n });
   const operationId = randomUUID();
@@ -78,7 +78,7 @@ async function companion(): Promise<{ hold(): Promise<unknown>; settle(): Promis
   };
 }
 
-/** What was written for a payer, without what is told apart by name and time. */
+/** Rows written for a payer, without ids and times. */
 async function written({ accountId, keys }: Payer, operationId: string) {
   const rows = async (text: string, value: unknown) =>
     (await world.owner.query<Record<string, unknown>>(text, [value])).rows;
@@ -111,7 +111,7 @@ async function written({ accountId, keys }: Payer, operationId: string) {
 describe.each(CASES)('$name', (asked) => {
   const { price = usd(60n), settled = usd(20n) } = asked;
 
-  /** Holds, looks, resolves, looks; then all of it once more, which changes nothing. */
+  /** Holds, reads, resolves, reads; then repeats all, which changes nothing. */
   async function story(way: 'alone' | 'batched', resolution: 'settle' | 'release') {
     const payer = await newPayer(asked);
     const { accountId, keyId } = payer;
@@ -140,18 +140,18 @@ describe.each(CASES)('$name', (asked) => {
     return told;
   }
 
-  it('is held and settled by itself as in a batch', async () => {
+  it('is held and settled alone as in a batch', async () => {
     expect(await story('alone', 'settle')).toEqual(await story('batched', 'settle'));
   });
 
-  it('is held and released by itself as in a batch', async () => {
+  it('is held and released alone as in a batch', async () => {
     expect(await story('alone', 'release')).toEqual(await story('batched', 'release'));
   });
 });
 
-/** The functions of the ledger that a statement went through. */
+/** Ledger functions that a statement called. */
 async function functionsOf(statement: string, values: unknown[]): Promise<string[]> {
-  // Of its own: a connection tells also what it went through before.
+  // A new connection, because the statistics of a connection include its earlier calls.
   const client = new pg.Client({ connectionString: world.databaseUrl });
   await client.connect();
   await client.query(`begin; set local track_functions = 'pl'`);
@@ -175,7 +175,7 @@ it.each([
     hold: ['ledger_admit', 'ledger_hold', 'ledger_split'],
     settle: ['ledger_end_holds', 'ledger_resolve', 'ledger_split'],
   },
-])('$name goes through $hold and $settle', async ({ diem, hold, settle }) => {
+])('$name calls $hold and $settle', async ({ diem, hold, settle }) => {
   const accountId = await world.account({ usd: 100n, diem });
   const operationId = randomUUID();
   const held = [[operationId], [accountId], [null], ['9'], ['9'], [60_000], [JSON.stringify(SNAPSHOT)]];
@@ -185,7 +185,7 @@ it.each([
   expect((await world.balance(accountId)).usd).toBe(diem === 0n ? 95n : 100n);
 });
 
-it('a settlement and a hold that share a statement are written as those of two statements', async () => {
+it('writes a settlement and a hold in one statement like those in two statements', async () => {
   const twins = await Promise.all([1, 2].map(() => newPayer({ name: '', key: {} })));
   const story = async (payer: Payer, together: boolean) => {
     const { accountId, keyId } = payer;
@@ -204,7 +204,7 @@ it('a settlement and a hold that share a statement are written as those of two s
 });
 
 describe('a single call', () => {
-  it('that meets its hold while it is being written waits for nothing, and finds none', async () => {
+  it('finds no hold, and does not wait, while its hold is being written', async () => {
     const accountId = await world.account({ usd: 100n });
     const operationId = randomUUID();
     const client = await world.owner.connect();
@@ -219,7 +219,7 @@ describe('a single call', () => {
     expect(await world.balance(accountId)).toMatchObject({ usd: 95n, held: { usd: 0n } });
   });
 
-  it('under an id that another account has used is refused', async () => {
+  it('with an id that another account has used is refused', async () => {
     const operationId = randomUUID();
     const hold = async () =>
       ledger.hold({
@@ -231,7 +231,7 @@ describe('a single call', () => {
     expect(await ledger.release({ operationId })).toMatchObject({ outcome: 'released' });
   });
 
-  it('with a key of another account is a mistake of ours', async () => {
+  it('with a key of another account is a programming error', async () => {
     const stranger = await newPayer({ name: '', key: {} });
     const accountId = await world.account({ usd: 100n });
     const hold = ledger.hold({

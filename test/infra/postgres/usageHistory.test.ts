@@ -1,4 +1,4 @@
-/** How the usage history is read, and who may change what it is read from. */
+/** The queries of the usage history, and the protection of its rows. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signingKey } from '../../../infra/postgres/signingKey.ts';
@@ -28,7 +28,7 @@ function sumOf(nodes: Plan[], field: 'Actual Rows' | 'Rows Removed by Filter'): 
 
 describe('a page of a large account', () => {
   const COUNT = 60_000;
-  /** An entry each second, from eight hours before this month on: they lie in two partitions. */
+  /** An entry per second from eight hours before this month: they lie in two partitions. */
   const now = new Date();
   const MONTH_MS = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   const START_MS = MONTH_MS - 8 * 3_600_000;
@@ -55,12 +55,12 @@ describe('a page of a large account', () => {
     ['of a range across the end of a month', { from: atSecond(-10, MONTH_MS), to: atSecond(20, MONTH_MS) }, 30],
     ['of a currency', { currency: 'usd' }, 101],
     ['of a currency that hardly occurs', { currency: 'bundled' }, 3],
-  ])('%s reads no more rows than it shows, in the order of an index', async (_name, more, rows) => {
+  ])('%s reads no more rows than it shows, in index order', async (_name, more, rows) => {
     const range: UsageRange = { accountId, from: null, to: null, currency: null, ...more };
     const step: UsageStep = { horizon: String(2n ** 40n), after: null, limit: 101 };
     const client = await world.pool.connect();
     try {
-      // The plan that serves every later page: one for all arguments.
+      // The generic plan, which serves every later page.
       await client.query('set plan_cache_mode = force_generic_plan');
       await client.query(`prepare page as select * ${entriesOf(range)}`);
       const values = argumentsOf(range, step).map((value) => pg.escapeLiteral(String(value)));
@@ -80,8 +80,8 @@ describe('a page of a large account', () => {
   });
 });
 
-describe('what signs the cursors', () => {
-  it('is 32 bytes that the services can read and not change', async () => {
+describe('the key that signs cursors', () => {
+  it('has 32 bytes, which the services can read but not change', async () => {
     const key = await signingKey(world.pool);
     expect([key.length, await signingKey(world.pool)]).toEqual([32, key]);
     for (const change of [
@@ -95,7 +95,7 @@ describe('what signs the cursors', () => {
 
 describe('the usage entries', () => {
   it.each(['delete from usage_entries', "update usage_entries set operation_id = 'x'"])(
-    'cannot be changed by the services: %s',
+    "cannot be changed by the services' role: %s",
     async (change) => {
       await expect(world.pool.query(change)).rejects.toMatchObject({ code: '55000' });
     },

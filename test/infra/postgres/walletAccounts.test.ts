@@ -1,4 +1,4 @@
-/** Whose account a wallet has: of a contract also by its chain, but for accounts from before that. */
+/** The account of a wallet: for a contract it depends on the chain, except for older accounts. */
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ test('contracts at one address on two chains, and a key of that address, are thr
   for (const wallet of wallets) expect(await ownerOf(pool, wallet)).toEqual(wallet);
 });
 
-test('a contract whose account is from before keeps it, on its chain alone', async () => {
+test('keeps the older account of a contract, on its chain only', async () => {
   const address = newWallet();
   const accountId = walletAccountId(address);
   await pool.query("insert into accounts (id, name) values ($1, 'from before')", [accountId]);
@@ -47,7 +47,7 @@ test('a contract whose account is from before keeps it, on its chain alone', asy
   expect(await ownerOf(pool, elsewhere)).toEqual(elsewhere);
 });
 
-test('a payment of a contract credits the account of its chain', async () => {
+test("credits a contract's payment to the account of its chain", async () => {
   const payer = newWallet(ONE);
   const payment = somePayment({ payer, network: ONE });
   const paymentId = paymentIdOf(payment);

@@ -1,4 +1,4 @@
-/** A page of a wallet's transactions costs what it shows, however much lies before it. */
+/** A page of a wallet's transactions costs what it shows, whatever the size of the history. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { charge, refund } from '../../../infra/postgres/ledger.ts';
 import { TRANSACTIONS, walletTransactions } from '../../../infra/postgres/walletTransactions.ts';
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** An account with this many charges of 700 nano units, older than anything else of it. */
+/** An account with this many charges of 700 nano units, older than its other entries. */
 async function spender(charges: number): Promise<string> {
   const account = await world.account({ usd: 10n ** 12n });
   await world.owner.query(
@@ -33,7 +33,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Rows that scans of the transfers' partitions read, those included that a condition then left out. */
+/** Rows read by scans of the transfers' partitions, including rows that a filter removed. */
 function rowsRead(node: PlanNode): number {
   const isScan = /^transfers/.test(node['Relation Name'] ?? '');
   const each = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
@@ -41,7 +41,7 @@ function rowsRead(node: PlanNode): number {
   return (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), own);
 }
 
-/** Rows of the transfers that the first page of an account makes Postgres read. */
+/** Rows of transfers that Postgres reads for the first page of an account. */
 async function rowsReadFor(accountId: string): Promise<number> {
   const { rows } = await world.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     `explain (analyze, format json) ${TRANSACTIONS}`,
@@ -63,7 +63,7 @@ describe('the transactions of a wallet', () => {
     expect(await rowsReadFor(few)).toBeGreaterThanOrEqual(read);
   });
 
-  it('have the balance after each, and one row for the refunds of a request, on every page', async () => {
+  it('show the balance after each, and one row for the refunds of a request, on every page', async () => {
     const account = await spender(200);
     for (const requestId of ['a', 'b']) {
       for (const amount of [5n, 7n]) {

@@ -1,4 +1,4 @@
-/** What is kept of webhooks: for how long, how often, and what is found when a workflow was lost. */
+/** Stored webhooks: their retention, their number, and the recovery of lost workflows. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([pool.end(), owner.end()]));
 
 interface Made {
-  /** Days since the order; since the end of its job, which runs when it is left out. */
+  /** Days since the order; days since the end of its job, which still runs if it is undefined. */
   orderedDaysAgo?: number;
   endedDaysAgo?: number;
   events?: readonly WebhookEvent[];
@@ -65,8 +65,8 @@ async function isKept(queueId: string): Promise<boolean> {
 
 const delivery = (queueId: string) => ({ id: randomUUID(), queueId, event: 'job.failed', body: '{}' }) as const;
 
-describe('the address of a job', () => {
-  it('is forgotten with its deliveries 30 days after the end of the job, and not before', async () => {
+describe('the webhook URL of a job', () => {
+  it('is purged with its deliveries 30 days after the end of the job, and not before', async () => {
     const cases: [string, Made, boolean][] = [
       ['ended long ago', { orderedDaysAgo: 40, endedDaysAgo: 31 }, false],
       ['ended lately', { orderedDaysAgo: 40, endedDaysAgo: 29 }, true],
@@ -84,7 +84,7 @@ describe('the address of a job', () => {
     expect(await attemptOf(pool, { deliveryId: told.id, step: 'one' })).toBeUndefined();
   });
 
-  it('goes with an order that was refused, and stays with one that became a job', async () => {
+  it('is deleted with a refused order, and kept with one that became a job', async () => {
     const [refused, taken] = [await order({ job: false }), await order({})];
     await dropWebhook(pool, refused);
     await dropWebhook(pool, taken);
@@ -98,7 +98,7 @@ function attempt(deliveryId: string, step: string, nextPauseMs: number | null = 
 }
 
 describe('a delivery', () => {
-  it('is begun once: the first id and the first words stand', async () => {
+  it('is started once, with its first id and body', async () => {
     const queueId = await order({ endedDaysAgo: 0 });
     const [first, second] = [delivery(queueId), delivery(queueId)];
     await Promise.all([openDelivery(pool, first), openDelivery(pool, first)]);
@@ -109,13 +109,13 @@ describe('a delivery', () => {
     });
   });
 
-  it('is not begun where no address is kept', async () => {
+  it('is not started without a stored URL', async () => {
     const queueId = randomUUID();
     await openDelivery(pool, delivery(queueId));
     expect(await findTarget(pool, { queueId, event: 'job.failed' })).toBeUndefined();
   });
 
-  it('has one attempt for each step, however often it is recorded, and says when the next one comes', async () => {
+  it('has one attempt per step, however often it is recorded, and says when the next one is due', async () => {
     const queueId = await order({ endedDaysAgo: 0 });
     const { id } = delivery(queueId);
     await openDelivery(pool, { ...delivery(queueId), id });
@@ -132,7 +132,7 @@ describe('a delivery', () => {
     expect([over?.state, over?.nextAttemptAt]).toEqual(['failed', null]);
   });
 
-  it('has no more attempts than its bound', async () => {
+  it('has no more attempts than its limit', async () => {
     const queueId = await order({ endedDaysAgo: 0 });
     const told = delivery(queueId);
     await openDelivery(pool, told);
@@ -143,8 +143,8 @@ describe('a delivery', () => {
   });
 });
 
-describe('events that nobody has begun to tell', () => {
-  it('are found once their workflow had time for it: those that are wanted, and no others', async () => {
+describe('events without a delivery', () => {
+  it('are found after the time that their workflow has: only subscribed ones', async () => {
     const page = { graceMs: 60_000, withinMs: 7 * DAY_MS, limit: 100, after: undefined };
     const past = new Date(Date.now() - 120_000).toISOString();
     const told = await order({ endedDaysAgo: 0 });
@@ -166,8 +166,8 @@ describe('events that nobody has begun to tell', () => {
   });
 });
 
-describe('the secret of an account', () => {
-  it('is made once, also when many ask at once', async () => {
+describe('the webhook secret of an account', () => {
+  it('is created once, also for concurrent requests', async () => {
     const secrets = await Promise.all(Array.from({ length: 8 }, () => webhookSecretOf(pool, accountId)));
     expect(new Set(secrets.map(({ secret }) => secret.toString('hex'))).size).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** A refund gives back all that was billed for a request, once: its hold, and what a second operation took beyond it. */
+/** A refund returns the whole bill of a request once: its hold, and the rest that a second operation took. */
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ async function heldFor(price: LedgerPrice): Promise<Payer> {
   return { accountId, keyId, parentId, operationId };
 }
 
-/** As a paid request does it: what its hold does not pay any more is taken by the second operation alone. */
+/** Bills like a paid request: the second operation takes what the hold no longer covers. */
 async function bill({ operationId, accountId, keyId }: Payer, price: LedgerPrice): Promise<void> {
   const { outcome } = await ledger.settle({ operationId, accountId, price });
   if (outcome === 'settled') return;
@@ -50,7 +50,7 @@ const undo = ({ operationId }: Payer) =>
 const withdraw = ({ operationId, accountId }: Payer) =>
   withdrawHold(world.pool, { operationId, accountId, reason: 'timed_out' });
 
-/** Taken and not given back, by the transfers. */
+/** Amount taken and not returned, by the transfers. */
 async function netOf({ accountId }: Payer): Promise<bigint> {
   const { rows } = await world.owner.query<{ net: string }>(
     `select coalesce(-sum(amount), 0) as net from transfers where account_id = $1 and kind in ('charge', 'refund')`,
@@ -76,7 +76,7 @@ async function expectUntouched(payer: Payer): Promise<void> {
 
 const sumOf = (parts: Part[]) => parts.reduce((sum, { amount }) => sum + amount, 0n);
 
-it('refunds what a bill took beyond its hold with the rest of it', async () => {
+it('returns the rest beyond the hold together with the hold', async () => {
   const payer = await heldFor(both(12n));
   await bill(payer, both(30n));
   expect(await netOf(payer)).toBe(30n);
@@ -103,8 +103,8 @@ async function take(payer: Payer, each: Step): Promise<void> {
   else await withdraw(payer);
 }
 
-describe('whatever came before', () => {
-  it('a refund leaves nothing billed of what was billed until then', async () => {
+describe('any earlier state', () => {
+  it('ends with nothing billed after a refund', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(price, steps, async (held, all) => {
@@ -121,7 +121,7 @@ describe('whatever came before', () => {
     );
   }, 120_000);
 
-  it('nothing is billed after a withdrawal, also by a bill of the same moment', async () => {
+  it('admits no bill after a withdrawal, or at the same moment', async () => {
     const steps = fc.array(step, { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(price, steps, cost, steps, async (held, before, late, after) => {
@@ -136,7 +136,7 @@ describe('whatever came before', () => {
     );
   }, 120_000);
 
-  it('a part of it that is given back is of both operations, and no more than that', async () => {
+  it('allows a partial refund across both operations, up to their sum', async () => {
     await fc.assert(
       fc.asyncProperty(price, cost, cost, async (held, all, amount) => {
         const payer = await heldFor(held);

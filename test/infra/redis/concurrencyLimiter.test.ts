@@ -1,4 +1,4 @@
-/** So many calls of an account at once and no more, over all processes; a process that died blocks nobody for long. */
+/** Limits the concurrent calls of an account over all processes. A dead process blocks nobody for long. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Redis } from 'ioredis';
@@ -36,7 +36,7 @@ async function enterAll(limiters: readonly ConcurrencyLimiter[], accountId: stri
   return (await Promise.all(calls)).filter((leave) => leave !== undefined);
 }
 
-it('of a hundred calls at once over two processes five are in; each that leaves makes room for one', async () => {
+it('admits five of a hundred calls at once over two processes, and one more for each that ends', async () => {
   const limiters = [openLimiter(), openLimiter()];
   const accountId = randomUUID();
   const inside = await enterAll(limiters, accountId, 100);
@@ -47,7 +47,7 @@ it('of a hundred calls at once over two processes five are in; each that leaves 
   expect(await enterAll(limiters, randomUUID(), 10)).toHaveLength(5);
 });
 
-it('a call keeps its place as long as it lasts, and that of a dead process is free after its lease', async () => {
+it('keeps the place of a running call, and frees that of a dead process after its lease', async () => {
   const [living, dying] = [openLimiter({ leaseMs: 3_000 }), openLimiter({ leaseMs: 3_000 })];
   const accountId = randomUUID();
   expect(await enterAll([living], accountId, 2)).toHaveLength(2);
@@ -62,7 +62,7 @@ it('a call keeps its place as long as it lasts, and that of a dead process is fr
   expect(entered + (await enterAll([living], accountId, 10)).length).toBe(3);
 });
 
-it('without Redis each process counts for itself', async () => {
+it('counts per process without Redis', async () => {
   const redis = await startRedis(path.join(services().folder, `limiter-${randomUUID()}`));
   const log = createLogger({ level: 'silent', name: 'test' });
   const connection = openRedis(redis.url, log);

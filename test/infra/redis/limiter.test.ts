@@ -1,4 +1,4 @@
-/** Counting calls: exactly the limit in a burst, never more in any span of the window's length, over all processes. */
+/** Rate-limit windows over all processes: the exact limit in a burst, and in any span of a window's length. */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -59,7 +59,7 @@ describe.each([
     expect(await admitted(limiterOf(0), accountId, tokens(1))).toBe(false);
   });
 
-  it('admits a call that alone is over the limit into an empty window, and then nothing', async () => {
+  it('admits a call above the limit into an empty window, and then nothing', async () => {
     const accountId = randomUUID();
     const tokens = (cost: number) => [counter({ type: 'TPM', limit: 100, cost })];
     expect(await admitted(limiterOf(0), accountId, tokens(5_000))).toBe(true);
@@ -78,7 +78,7 @@ describe.each([
     expect(states[0]?.total).toBe(1);
   });
 
-  it('takes a correction back from where it was counted', async () => {
+  it('subtracts a correction from the window that counted it', async () => {
     const accountId = randomUUID();
     const tokens = counter({ type: 'TPM', limit: 100, cost: 80 });
     const { at } = await limiterOf(0).admit({ accountId, counters: [tokens], about });
@@ -90,7 +90,7 @@ describe.each([
     expect(looked.states[0]?.total).toBeLessThanOrEqual(80);
   });
 
-  it('counts every correction, however many come at once and whatever they correct', async () => {
+  it('counts every correction, also concurrent ones', async () => {
     const accountId = randomUUID();
     const tokens = counter({ type: 'TPM', subject: 'many', limit: 1_000_000, cost: 1_000 });
     const other = { ...tokens, subject: 'another' };
@@ -109,7 +109,7 @@ describe.each([
     expect(states[1]?.total).toBeGreaterThanOrEqual(900);
   });
 
-  it('tells each of the calls of a kind that are asked for together its own place', async () => {
+  it('gives concurrent calls of one kind their own place each', async () => {
     const accountId = randomUUID();
     const wide = counter({ subject: 'key', limit: 1_000, cost: 3 });
     const call = { accountId, counters: [wide, counter({ limit: 40 })], about };
@@ -127,7 +127,7 @@ describe.each([
     expect(left?.total).toBe(120);
   });
 
-  it('never admits more than its limit in any span of its length, and uses its room', async () => {
+  it('never admits more than its limit in any span of its length, and uses all of it', async () => {
     const accountId = randomUUID();
     const [limit, windowMs] = [20, 600];
     const times: number[] = [];
@@ -145,7 +145,7 @@ describe.each([
     expect(times.length).toBeGreaterThanOrEqual(3 * limit);
   });
 
-  it('says when room comes back, and it does', async () => {
+  it('reports when capacity is free again, and it is', async () => {
     const accountId = randomUUID();
     const one = [counter({ limit: 1, windowMs: 600 })];
     const { at, states } = await limiterOf(0).admit({ accountId, counters: one, about });
@@ -157,7 +157,7 @@ describe.each([
     expect(await admitted(limiterOf(1), accountId, one)).toBe(true);
   });
 
-  it('keeps the last fifty refusals, newest first, of this account only', async () => {
+  it('keeps the last fifty refusals of an account, newest first', async () => {
     const accountId = randomUUID();
     const limits = [counter({ limit: 1_000 }), counter({ type: 'FAILED_REQUESTS', limit: 0, cost: 0 })];
     for (let turn = 0; turn < 55; turn += 1) {
@@ -197,7 +197,7 @@ it('without Redis each process counts for itself, says so once a second at most,
   redis.disconnect();
 });
 
-it('while Redis hangs one call at a time waits for it, the others are counted at once, and it is asked again', async () => {
+it('lets one call at a time wait for a hanging Redis, counts the others locally, and recovers', async () => {
   const hanging = await startRedis(path.join(services().folder, randomUUID()));
   const redis = openRedis(hanging.url, createLogger({ level: 'silent', name: 'test' }));
   await pingRedis(redis, 60_000);
@@ -207,7 +207,7 @@ it('while Redis hangs one call at a time waits for it, the others are counted at
   const call = async () => expect(await admitted(limiter, accountId, wide)).toBe(true);
   await call();
   hanging.stall();
-  // Those who came before anybody knew.
+  // Calls from before the fault is known.
   await Promise.all(Array.from({ length: 20 }, call));
   const calls: Promise<void>[] = [];
   let waiting = 0;
@@ -218,12 +218,12 @@ it('while Redis hangs one call at a time waits for it, the others are counted at
     await sleep(10);
     mostWaiting = Math.max(mostWaiting, waiting);
   }
-  // One of them asks, and perhaps the next one when that is given up.
+  // One call tries Redis, and perhaps the next one when that fails.
   expect(mostWaiting).toBeLessThanOrEqual(2);
   await Promise.all(calls);
   hanging.goOn();
   const counted = async () => Number(await redis.hget(`farebox:{${accountId}}:RPM:model`, 't').catch(() => 0));
-  // What hung is counted late; after that the number only grows when calls are counted there again.
+  // Hanging calls are counted late. Later growth shows that calls are counted in Redis again.
   await expect.poll(counted).toBeGreaterThan(0);
   const before = await counted();
   const grown = async () => {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { createRpcCache } from '../../../infra/redis/rpcCache.ts';
 
-/** A Redis that is not there. */
+/** A client of a Redis that does not exist. */
 function nowhere(): Redis {
   const redis = new Redis({ port: 1, lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 0 });
   redis.on('error', () => undefined);
@@ -10,7 +10,7 @@ function nowhere(): Redis {
 }
 
 describe('kept answers without Redis', () => {
-  it('are what this process has kept itself', async () => {
+  it('are those that this process has kept itself', async () => {
     const redis = nowhere();
     const cache = createRpcCache(redis);
     expect(await cache.get(['a', 'b'])).toEqual([undefined, undefined]);
@@ -19,7 +19,7 @@ describe('kept answers without Redis', () => {
     redis.disconnect();
   });
 
-  it('leave out what is too large', async () => {
+  it('exclude answers that are too large', async () => {
     const redis = nowhere();
     const cache = createRpcCache(redis);
     await cache.set('a', 'x'.repeat(256 * 1024 + 1), 60);

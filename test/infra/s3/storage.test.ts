@@ -1,4 +1,4 @@
-/** What the real store never does, and a dying one does: an answer that stops in its middle. */
+/** A fault that the real store shows only when it fails: an answer that stops halfway. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -57,17 +57,17 @@ function take(signal: AbortSignal): Promise<boolean> {
   return storage.getFile('incoming/one/source', { path: path.join(folder, 'source'), signal });
 }
 
-test('an object whose server falls silent is waited for no longer than the step may take', async () => {
+test('waits for a silent server no longer than the limit of the step', async () => {
   half = () => undefined;
   await expect(take(AbortSignal.timeout(300))).rejects.toThrow(/abort/i);
 });
 
-test('an object whose server dies in its middle fails at once', async () => {
+test('fails at once when the server dies in the middle of an object', async () => {
   half = (answer) => void setTimeout(() => answer.destroy(), 50);
   await expect(take(new AbortController().signal)).rejects.toThrow();
 });
 
-test('a put that meets the removal of an empty folder is repeated', async () => {
+test('repeats a put that collides with the removal of an empty folder', async () => {
   await storage.putBytes('incoming/one/source', Buffer.from('bytes'), { contentType: 'text/plain' });
   expect(puts).toBe(3);
   puts = 0;
@@ -77,7 +77,7 @@ test('a put that meets the removal of an empty folder is repeated', async () => 
   expect(puts).toBe(3);
 });
 
-test('a list tells what time it is for the store, whatever time it is here', async () => {
+test('reports the time of the store in a listing, whatever the local time', async () => {
   half = () => undefined;
   const { objects, at } = await storage.list('incoming/');
   expect(objects.map(({ key, modifiedAt }) => [key, at.getTime() - modifiedAt.getTime()])).toEqual([
@@ -85,7 +85,7 @@ test('a list tells what time it is for the store, whatever time it is here', asy
   ]);
 });
 
-describe('in the real store, an object', () => {
+describe('an object in the real store', () => {
   let real: Storage;
   beforeAll(async () => {
     real = openStorage({ ...services().s3, bucket: `checked-${randomUUID()}` });
@@ -99,7 +99,7 @@ describe('in the real store, an object', () => {
   const { signal } = new AbortController();
   const about = { contentType: 'audio/wav', sha256 };
 
-  test('is refused when it is not what its digest says, in one piece or as a stream', async () => {
+  test('is refused when it differs from its digest, whole or as a stream', async () => {
     const source = path.join(folder, 'source');
     writeFileSync(source, bytes);
     await expect(real.putBytes('a/wrong', bytes, { ...about, sha256: other })).rejects.toThrow();
@@ -108,7 +108,7 @@ describe('in the real store, an object', () => {
     expect((await real.list('')).objects).toEqual([]);
   });
 
-  test('comes back as it was put, and is an error when it is another one', async () => {
+  test('is returned unchanged, and is an error when it was replaced', async () => {
     const [source, target] = [path.join(folder, 'source'), path.join(folder, 'target')];
     for (const size of [0, 1, 1_048_576, 1_048_577, bytes.length]) {
       const part = bytes.subarray(0, size);

@@ -1,4 +1,4 @@
-/** What is counted deep below the wiring, told by the figures before and after. */
+/** Counters of the lower floors, by their values before and after. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -20,10 +20,10 @@ beforeAll(async () => {
   world = await createLedgerWorld();
 });
 afterAll(() => world?.close());
-// Other files of this process count too.
+// Other test files in this process count too.
 beforeEach(() => registry.resetMetrics());
 
-test('decisions of the limiter tell the limit and who counted, and whether Redis is missed', async () => {
+test('counts limiter decisions with their limit, the counting place, and whether Redis was down', async () => {
   const decisions = (outcome: string, limit: string, counted: string) =>
     figure('farebox_limiter_decisions_total', { outcome, limit, counted });
   const url = new URL(services().redisUrl);
@@ -53,7 +53,7 @@ test('decisions of the limiter tell the limit and who counted, and whether Redis
   way.close();
 });
 
-test('a batch of the ledger is counted once, with its size and its time', async () => {
+test('counts a ledger batch once, with its size and duration', async () => {
   const ledger = createLedger(world.pool);
   const account = await world.account({ usd: 100n });
   const hold = () => ledger.hold({ ...order(account, both(1n)), ttlMs: 60_000 });
@@ -64,7 +64,7 @@ test('a batch of the ledger is counted once, with its size and its time', async 
   expect(await figure('farebox_ledger_duration_seconds_count', answered)).toBe(1);
 });
 
-test('what the ledger could not do is counted as failed', async () => {
+test('counts failed ledger batches as failed', async () => {
   const pool = openPool({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' });
   const asked = createLedger(pool, { deadlineMs: 300 }).hold({
     ...order(randomUUID(), both(1n)),

@@ -1,4 +1,4 @@
-/** Figures that have to be asked for: of the database and of Temporal, also when these do not answer. */
+/** Metrics that are queried from the database and from Temporal, also when these do not answer. */
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLedger } from '../../../infra/postgres/createLedger.ts';
@@ -12,14 +12,14 @@ import { seriesValue } from './seriesValue.ts';
 
 const NOWHERE = { databaseUrl: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test' };
 
-describe('figures of the database', () => {
+describe('metrics of the database', () => {
   let world: LedgerWorld;
   beforeAll(async () => {
     world = await createLedgerWorld();
   });
   afterAll(() => world?.close());
 
-  test('open holds are counted, and the oldest has an age', async () => {
+  test('count the open holds, and show the age of the oldest', async () => {
     const registry = new Registry();
     registerLedgerMetrics(registry, world.pool);
     const ledger = createLedger(world.pool);
@@ -29,11 +29,11 @@ describe('figures of the database', () => {
     expect(seriesValue(text, 'farebox_holds_open')).toBe(1);
     expect(seriesValue(text, 'farebox_holds_oldest_seconds')).toBeGreaterThan(0);
     await ledger.hold({ ...order(account, both(1n)), ttlMs: 60_000 });
-    // Asked again within a moment, the database is left alone.
+    // A second scrape within a moment does not query the database.
     expect(seriesValue(await registry.metrics(), 'farebox_holds_open')).toBe(1);
   });
 
-  test('a job is overdue when its deadline has been over for minutes and it still runs', async () => {
+  test('count a job as overdue when it runs minutes after its deadline', async () => {
     const account = await world.account();
     await world.owner.query(
       `insert into jobs (queue_id, account_id, kind, model_id, provider, state, request_id, price_usd_nano,
@@ -51,7 +51,7 @@ describe('figures of the database', () => {
     expect(seriesValue(text, 'farebox_jobs_running', labels)).toBe(2);
   });
 
-  test('a database that does not answer leaves its figures out, and the scrape stands', async () => {
+  test('are left out of the scrape when the database does not answer', async () => {
     const registry = new Registry();
     const pool = openPool(NOWHERE);
     registerLedgerMetrics(registry, pool);
@@ -62,8 +62,8 @@ describe('figures of the database', () => {
   });
 });
 
-describe('figures of the queues', () => {
-  test('a server that does not answer leaves the queues out, and the scrape stands', async () => {
+describe('metrics of the queues', () => {
+  test('are left out of the scrape when the server does not answer', async () => {
     const registry = new Registry();
     const temporal = openTemporal({ address: '127.0.0.1:1', namespace: 'default', retries: 'none' });
     registerQueueMetrics(registry, temporal);
@@ -72,8 +72,8 @@ describe('figures of the queues', () => {
   });
 });
 
-describe('a question', () => {
-  test('that is not answered in time hides what was known, is not asked twice, and shows when it comes', async () => {
+describe('a query for metrics', () => {
+  test('without a timely answer hides the old values, is not sent twice, and shows its late answer', async () => {
     let shown: string | undefined = 'old';
     let asked = 0;
     let answer: () => void = () => undefined;

@@ -1,4 +1,4 @@
-/** The value of a series in a scrape whose labels include these; undefined when there is none. */
+/** Value of the first series of a scrape that has these labels; undefined if there is none. */
 export function seriesValue(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   for (const line of text.split('\n')) {
     const [, found, inner = '', value] = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];

@@ -1,4 +1,4 @@
-/** Tracing at its edges: not wanted, nobody at the other end, and headers that somebody else wrote. */
+/** Edge cases of tracing: switched off, an unreachable collector, and headers of strangers. */
 import { createRequire } from 'node:module';
 import net from 'node:net';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -41,7 +41,7 @@ async function collector(): Promise<Collector> {
 }
 
 describe('without a collector', () => {
-  test('no tracing library is loaded, a step is its work and nothing else', async () => {
+  test('loads no tracing library, and a step only runs its work', async () => {
     const tracing = await startTracing({ buildId: 'test' }, 'api', log);
     expect(loaded()).toEqual([]);
     expect(requestSpan(ID, {})).toBeUndefined();
@@ -52,7 +52,7 @@ describe('without a collector', () => {
 });
 
 describe('with a collector', () => {
-  test('steps are below each other, across waits, and a step of nothing is not recorded', async () => {
+  test('nests steps across waits, and does not record a step outside a trace', async () => {
     const { endpoint, spans } = await collector();
     const tracing = await tracingTo(endpoint);
     await inSpan({ name: 'of nothing', kind: 'client' }, async () => undefined);
@@ -73,7 +73,7 @@ describe('with a collector', () => {
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([ID]));
   });
 
-  test('an error marks its span by its class and says none of its words', async () => {
+  test('marks the span of an error by its class, without its message', async () => {
     const { endpoint, spans, bodies } = await collector();
     const tracing = await tracingTo(endpoint);
     const work = inSpan({ name: 'step', kind: 'client', root: true }, async () => {
@@ -87,9 +87,10 @@ describe('with a collector', () => {
   });
 });
 
-describe('a collector that is gone', () => {
+describe('an unreachable or slow collector', () => {
   const counted = async (outcome: string) =>
     (await traceExports.get()).values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
+
   const step = () => inSpan({ name: 'step', kind: 'client', root: true }, async () => undefined);
 
   async function blackHole(): Promise<string> {
@@ -110,7 +111,7 @@ describe('a collector that is gone', () => {
     return api;
   }
 
-  test('that refuses costs no request anything, is told of once and counted', async () => {
+  test('costs no request anything, is logged once and counted', async () => {
     const before = await counted('lost');
     const api = await apiWith('http://127.0.0.1:1');
     const { secret } = await api.newKey('ADMIN');
@@ -121,7 +122,7 @@ describe('a collector that is gone', () => {
     expect(lines.filter((line) => line.includes('the collector does not take traces'))).toHaveLength(1);
   });
 
-  test('or slow leaves no more waiting than the queue holds', async () => {
+  test('leaves no more spans waiting than the queue holds', async () => {
     const { endpoint, spans } = await collector();
     const { openTelemetry } = await import('../../../infra/telemetry/openTelemetry.ts');
     const options = { endpoint, service: 'api', buildId: 'test', onLost: () => undefined } as const;
@@ -129,7 +130,7 @@ describe('a collector that is gone', () => {
     recordWith(recorder);
     closing.push(() => recordWith(undefined));
     const before = (await counted('sent')) + (await counted('lost'));
-    // All within one turn of the event loop: nothing can be sent in between.
+    // All in one turn of the event loop, in which nothing can be sent.
     await Promise.all(Array.from({ length: 20_000 }, step));
     // On a slow machine the collector may be late for some batches: they waited as well.
     await close();
@@ -139,15 +140,15 @@ describe('a collector that is gone', () => {
     expect(spans.length).toBeLessThan(5_000);
   });
 
-  test('that swallows everything is waited for two seconds at the end, and no longer', async () => {
+  test('that never answers delays the end by two seconds only', async () => {
     const tracing = await tracingTo(await blackHole());
     await Promise.all(Array.from({ length: 2_000 }, step));
-    // The exporter itself would wait for ten.
+    // The exporter itself would wait for ten seconds.
     expect(await endsBefore(tracing.stop(), 8_000)).toBe(true);
   });
 });
 
-describe('the header of a workflow', () => {
+describe('the trace header of a workflow', () => {
   const headerOf = (value: unknown) => ({ '_tracer-data': defaultPayloadConverter.toPayload(value) });
 
   test('names the span to continue below', () => {
@@ -155,17 +156,17 @@ describe('the header of a workflow', () => {
     expect(traceOf(headerOf({ traceparent: parent }))).toBe(parent);
   });
 
-  test.each([null, 7, 'text', [], {}, { traceparent: 7 }])('%j is no trace, and no error', (value) => {
+  test.each([null, 7, 'text', [], {}, { traceparent: 7 }])('%j is ignored as a trace without an error', (value) => {
     expect(traceOf(headerOf(value))).toBeUndefined();
   });
 
-  test('no header, and bytes that are nothing, are no trace', () => {
+  test('is ignored as a trace when it is missing or invalid', () => {
     expect(traceOf({})).toBeUndefined();
     expect(traceOf({ '_tracer-data': { data: new Uint8Array([1, 2]) } })).toBeUndefined();
   });
 
   test.each(['', 'x', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, `00-${ID}-zz-01`])(
-    'a parent that is none (%j) begins a trace of its own',
+    'with an invalid parent (%j) starts a new trace',
     async (parent) => {
       const { endpoint, spans } = await collector();
       const tracing = await tracingTo(endpoint);

@@ -1,4 +1,4 @@
-/** What an operator sees of real processes: traces at a collector, metrics at both ports, and the dashboard over them. */
+/** Observability of real processes: traces at a collector, metrics at both ports, and the dashboard over them. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const named = (spans: CollectedSpan[], name: string) => spans.find((span) => span.name === name);
 
-/** The names from a span up to the root. */
+/** Span names from a span up to the root. */
 function pathOf(spans: CollectedSpan[], name: string): string[] {
   const path: string[] = [];
   for (let span = named(spans, name); span; ) {
@@ -37,7 +37,7 @@ function pathOf(spans: CollectedSpan[], name: string): string[] {
 }
 
 describe('traces', () => {
-  test('a job is one trace, from the request to the call of its provider and the end of its workflow', async () => {
+  test("cover a job in one trace, from the request to the provider's call and the end of its workflow", async () => {
     const { farebox, cloud } = world;
     const { api } = farebox.account;
     const ordered = await queueJson(api, { model: CLOUD, audio_url: world.sourceUrl, voice: 'Aria' });
@@ -68,7 +68,7 @@ describe('traces', () => {
     });
   });
 
-  test('the workflow is as long as the job, and no span ends before it begins', async () => {
+  test('show the workflow as long as the job, and no span that ends before it begins', async () => {
     const workflow = world.collector.spans.find(({ name }) => name === 'workflow generation');
     const generate = world.collector.spans.find(
       ({ name, traceId }) => name === 'generate' && traceId === workflow?.traceId,
@@ -78,7 +78,7 @@ describe('traces', () => {
     expect(world.collector.spans.filter((span) => span.endedAtMs < span.startedAtMs)).toEqual([]);
   });
 
-  test('a job that was traced replays like any other', async () => {
+  test('do not change the replay of a job', async () => {
     const { attributes } = world.collector.spans.find(({ name }) => name === 'workflow generation') ?? {};
     const handle = world.farebox.temporal.workflow.getHandle(String(attributes?.['temporal.workflow_id']));
     Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
@@ -88,7 +88,7 @@ describe('traces', () => {
     await Worker.runReplayHistory({ workflowBundle, sinks: tracingSinks }, history);
   });
 
-  test('waiting for a provider is no failure, and a failed job shows its refund', async () => {
+  test('show no failure while a provider is awaited, and the refund of a failed job', async () => {
     const { api } = world.farebox.account;
     const polled = await queueFile(api, { model: POLLED, source: toneWav(2) });
     const failing = await queueFile(api, { model: FAILING, source: toneWav(2) });
@@ -104,7 +104,7 @@ describe('traces', () => {
     expect(pathOf(refunded, 'ledger refund').slice(0, 2)).toEqual(['ledger refund', 'endJob']);
   });
 
-  test('a read shows its limits and its ledger, a refusal its code and nothing of its words', async () => {
+  test('show the limits and the ledger of a read, and the code of a refusal without its message', async () => {
     const { farebox, trace } = world;
     await farebox.account.api.get('/billing/balance', { key: farebox.account.adminKey });
     const reply = await farebox.account.api.get('/billing/balance', { key: farebox.account.adminKey });
@@ -122,7 +122,7 @@ describe('traces', () => {
     expect(named(told, root)?.attributes['error.type']).toBe('model_not_found');
   });
 
-  test('what balancers and Prometheus ask for is nobody’s trace', async () => {
+  test('leave out requests of load balancers and Prometheus', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics']) await fetch(`${world.farebox.origin}${path}`);
     await world.farebox.account.api.get('/billing/balance', { key: world.farebox.account.adminKey });
     await eventually(async () => (world.collector.spans.length > 0 ? true : undefined));
@@ -130,7 +130,7 @@ describe('traces', () => {
     expect(routes.filter((route) => /healthz|readyz|metrics/.test(String(route)))).toEqual([]);
   });
 
-  test('no key, no query of a URL and no path of a provider reaches the collector', () => {
+  test('contain no key, no query of a URL and no path of a provider', () => {
     const { farebox, cloud, collector } = world;
     const sent = Buffer.concat(collector.bodies).toString('latin1');
     expect(sent).toContain('elevenlabs start');
@@ -144,7 +144,7 @@ describe('traces', () => {
 });
 
 describe('metrics', () => {
-  test('the API counts requests, what it adds to them, and the decisions of the limiter', async () => {
+  test('of the API count requests, its additions to them, and the decisions of the limiter', async () => {
     const { api } = await world.scrape();
     const route = { route: '/audio/voice-changer/queue' };
     expect(seriesValue(api, 'farebox_http_request_duration_seconds_count', { ...route, status: '200' })).toBe(3);
@@ -157,7 +157,7 @@ describe('metrics', () => {
     expect(seriesValue(api, 'farebox_trace_spans_total', { outcome: 'sent' })).toBeGreaterThan(3);
   });
 
-  test('the API tells what is under way: holds, jobs and what waits in the queues', async () => {
+  test('of the API show holds, jobs and queue lengths', async () => {
     const { api } = await world.scrape();
     expect(seriesValue(api, 'farebox_database_figures_readable')).toBe(1);
     expect(seriesValue(api, 'farebox_holds_open')).toBe(0);
@@ -166,7 +166,7 @@ describe('metrics', () => {
     expect(seriesValue(api, 'farebox_queue_backlog_age_seconds', { queue: 'media', kind: 'activity' })).toBe(0);
   });
 
-  test('the worker counts jobs by state and model, refunds, provider outcomes and its steps', async () => {
+  test('of the worker count jobs by state and model, refunds, provider outcomes and its steps', async () => {
     const { worker } = await world.scrape();
     const jobs = (model: string, state: string) => seriesValue(worker, 'farebox_jobs_total', { model, state });
     for (const state of ['accepted', 'stored', 'deleted']) expect(jobs(CLOUD, state)).toBe(1);
@@ -184,13 +184,13 @@ describe('metrics', () => {
     expect(seriesValue(worker, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
   });
 
-  test('the API tells how chain nodes do, by their place and host', async () => {
+  test('of the API show chain nodes by place and host', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] };
     const answer = await world.farebox.account.api.post('/crypto/rpc/base-sepolia', { json: call });
     expect(answer.status).toBe(200);
     const requests = await eventually(async () => {
       const { api } = await world.scrape();
-      // Of the first look at its height, and of the call.
+      // The first check of the node's height, and the call.
       const labels = { network: 'base-sepolia', outcome: 'answered' };
       const behind = seriesValue(api, 'farebox_rpc_node_blocks_behind', { network: 'base-sepolia' });
       return behind === 0 ? { api, count: seriesValue(api, 'farebox_rpc_node_requests_total', labels) } : undefined;
@@ -200,7 +200,7 @@ describe('metrics', () => {
     expect(requests.api).not.toContain(SECRET_IN_URL);
   });
 
-  test('sign-ins of wallets are counted by family and by what came of them', async () => {
+  test('count sign-ins of wallets by family and outcome', async () => {
     const headers = { 'SIGN-IN-WITH-X': 'no sign-in' };
     expect((await fetch(`${world.farebox.baseUrl}/jobs`, { headers })).status).toBe(401);
     const { api } = await world.scrape();
@@ -208,14 +208,14 @@ describe('metrics', () => {
     expect(seriesValue(api, 'farebox_sign_ins_total', labels)).toBe(1);
   });
 
-  test('no series is told apart by an account, a key or a job', async () => {
+  test('have no label for an account, a key or a job', async () => {
     const { api, worker } = await world.scrape();
     expect(`${api}${worker}`).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}|FAREBOX_/);
   });
 });
 
 describe('the dashboard', () => {
-  test('asks for metrics and labels that the processes export, and leaves none of ours out', async () => {
+  test('queries only exported metrics and labels, and leaves none of ours out', async () => {
     const { api, worker } = await world.scrape();
     const exported = exportedBy(`${api}\n${worker}`);
     const asked = new Set(queries().flatMap((query) => query.match(METRIC) ?? []));
@@ -226,7 +226,7 @@ describe('the dashboard', () => {
     expect([...exported.ours].filter((name) => !shown.includes(name))).toEqual([]);
   });
 
-  test('gives every panel a title, a unit, a description and a query, and no two the same place', () => {
+  test('gives every panel a title, a unit, a description, a query and its own place', () => {
     for (const { title, description, fieldConfig, targets } of panels()) {
       const said = { title, description, unit: fieldConfig?.defaults.unit, query: targets?.[0]?.expr };
       for (const [what, value] of Object.entries(said)) expect(`${title} ${what}: ${value}`).toMatch(/: ./);
@@ -237,8 +237,8 @@ describe('the dashboard', () => {
   });
 });
 
-describe('processes that are told to stop', () => {
-  test('leave work behind that shows as waiting for the version that served it', async () => {
+describe('stopped processes', () => {
+  test('leave work behind that is shown as waiting for the version that served it', async () => {
     const { farebox } = world;
     await farebox.worker.stop();
     const waiting = { taskQueue: 'jobs', args: ['expireHolds'], workflowId: 'waits-for-a-worker' };
@@ -252,7 +252,7 @@ describe('processes that are told to stop', () => {
     });
   });
 
-  test('send the collector what was waiting for it', async () => {
+  test('send waiting spans to the collector', async () => {
     const { farebox, collector } = world;
     const reply = await farebox.account.api.get('/models');
     await farebox.api.stop();
@@ -284,7 +284,7 @@ function queries(): string[] {
   return panels().flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/** The names of metrics in a scrape, and those of their series, which for histograms are others. */
+/** Metric names of a scrape, and their series, which differ for histograms. */
 function exportedBy(text: string): { series: Set<string>; labels: Set<string>; ours: Set<string> } {
   const series = new Set<string>();
   const ours = new Set<string>();
@@ -293,7 +293,7 @@ function exportedBy(text: string): { series: Set<string>; labels: Set<string>; o
     for (const ending of endings) series.add(name + ending);
     if (name.startsWith('farebox_')) ours.add(name);
   }
-  // `instance` is Prometheus' own.
+  // Prometheus adds `instance` itself.
   const labels = new Set(['instance', ...[...text.matchAll(/[{,]([a-z_]+)="/g)].map(([, label = '']) => label)]);
   return { series, labels, ours };
 }

@@ -1,4 +1,4 @@
-/** A real API and a real worker that are watched: by a collector for their traces, by whoever asks for their metrics. */
+/** A real API and a real worker with a collector for their traces and scrapes of their metrics. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { freePorts } from '../../../dev/stack/freePorts.ts';
@@ -18,9 +18,9 @@ export interface WatchedWorld {
   farebox: Deployment;
   collector: Collector;
   cloud: ElevenLabsStub;
-  /** A recording behind an address with a secret in its query. */
+  /** URL of a recording, with a secret in its query. */
   sourceUrl: string;
-  /** The spans of a trace once those of these names are among them. */
+  /** Spans of a trace, as soon as all of these names are among them. */
   trace(traceId: string, ...until: string[]): Promise<CollectedSpan[]>;
   scrape(): Promise<{ api: string; worker: string }>;
   close(): Promise<void>;
@@ -70,7 +70,7 @@ async function serveRecording(): Promise<Server> {
   return files;
 }
 
-/** Many services of nodes want their key in the path. */
+/** The key is in the path, as many node services require. */
 function rpcOf({ url }: ChainNode): object {
   const endpoints = [`${url}/v2/${SECRET_IN_URL}`];
   return { networks: { 'base-sepolia': { endpoints, allowPrivateNetwork: true } } };

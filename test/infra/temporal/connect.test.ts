@@ -20,7 +20,7 @@ afterEach(async () => {
   silent.close();
 });
 
-test('a server that says nothing is waited for no longer than it may take', async () => {
+test('limits the wait for a silent server', async () => {
   const startedAt = Date.now();
   await expect(temporal.ready(LIMIT_MS)).rejects.toMatchObject({ code: 4 });
   const looking = temporal.within(LIMIT_MS, (client) => client.workflow.getHandle('a-job').describe());
@@ -29,7 +29,7 @@ test('a server that says nothing is waited for no longer than it may take', asyn
   expect(Date.now() - startedAt).toBeLessThan(60_000);
 });
 
-test('calls with different limits stand side by side, and each keeps its own', async () => {
+test('keeps separate limits for concurrent calls', async () => {
   const there = openTemporal({ ...services().temporal, namespace: 'default' });
   const asked = await Promise.allSettled([
     there.within(0, (client) => client.workflow.count()),

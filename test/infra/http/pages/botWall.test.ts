@@ -1,4 +1,4 @@
-/** Pages of bot protections are told from the pages that they stand before. */
+/** Distinguishes challenge pages of bot protections from ordinary pages. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../hostileServer.ts';
 import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.ts';
@@ -6,7 +6,7 @@ import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.
 const HTML = 'text/html; charset=utf-8';
 const STORY = `<h1>Story</h1><p>${'A story that goes on for a while. '.repeat(60)}</p>`;
 
-/** In the form that each service is known to answer, shortened. */
+/** Shortened answers in the known format of each service. */
 const CHALLENGES: Record<string, Behaviour> = {
   '/cloudflare': page(
     '<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}; a.src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"</script></body></html>',
@@ -52,17 +52,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('a bot protection', () => {
-  it.each(Object.keys(CHALLENGES))('%s is told as a site that allows no automated access', async (path) => {
+  it.each(Object.keys(CHALLENGES))('%s is reported as a site that allows no automated access', async (path) => {
     expect(await world.outcome(world.at(path))).toBe(
       'blocked_source: The site does not allow automated access. A bot protection answered instead of the page.',
     );
   });
 
-  it.each(['/forbidden', '/login', '/busy'])('is not what says %s', async (path) => {
+  it.each(['/forbidden', '/login', '/busy'])('is not detected in the error of %s', async (path) => {
     expect(await world.outcome(world.at(path))).toMatch(/^page_failed: .* answered with status \d+\.$/);
   });
 
-  it.each(['/story-behind-cloudflare', '/story-with-captcha'])('does not hide %s', async (path) => {
+  it.each(['/story-behind-cloudflare', '/story-with-captcha'])('is not detected in %s', async (path) => {
     expect(await world.outcome(world.at(path))).toBe('read');
   });
 });

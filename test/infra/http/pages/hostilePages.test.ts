@@ -1,11 +1,11 @@
-/** Pages made to hurt whoever reads them cost their own request and nobody else's. */
+/** Pages made to exhaust their reader fail their own request and no other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longestTurn, MAX_TURN_MS } from '../../../harness/stall.ts';
 import type { Behaviour } from '../hostileServer.ts';
 import { article, openReaderWorld, page, type ReaderWorld } from './readerWorld.ts';
 
 const WORDS = 'Some words that make a paragraph worth reading. '.repeat(8);
-/** Enough to read one, and short: most of them are given up at its end. */
+/** Enough to read one page; most hostile pages are aborted at its end. */
 const CONVERT_TIMEOUT_MS = 1_500;
 const TOO_COMPLEX = 'page_failed: The page is too complex to be read.';
 
@@ -37,19 +37,19 @@ afterAll(() => world.close());
 describe('a hostile page', () => {
   it.each(Object.keys(HOSTILE))('%s ends in time, and the next page is read', async (path) => {
     const outcome = await world.outcome(world.at(path), { convertTimeoutMs: CONVERT_TIMEOUT_MS });
-    // Whether it could be read is the library's affair; that it was one of these is ours.
+    // The outcome depends on the library, but it must be one of these.
     expect(['read', TOO_COMPLEX, 'page_failed: The page is empty.']).toContain(outcome);
     expect(await world.outcome(world.at('/good'))).toBe('read');
   });
 
-  it('keeps nobody from working meanwhile', async () => {
+  it('does not block other work', async () => {
     const work = () => world.outcome(world.at('/spaces'), { convertTimeoutMs: CONVERT_TIMEOUT_MS });
     expect(await longestTurn(work, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 });
 
-describe('what a page could smuggle into the markdown', () => {
-  it('is neither script nor style nor hidden text, and no link leads anywhere but the web', async () => {
+describe('the markdown of a page', () => {
+  it('contains no script, style or hidden text, and only web links', async () => {
     const { content } = await smuggled('');
     expect(content).not.toMatch(/alert|secret|javascript:|vbscript:|data:|blob:|file:|onclick|<script|<style|<iframe/i);
     expect(content).toContain('[relative](http://127.0.0.1');
@@ -61,13 +61,13 @@ describe('what a page could smuggle into the markdown', () => {
     }
   });
 
-  it('leads to the base that the page declares, if that is of the web', async () => {
+  it('resolves links against the declared base of the page if that is a web URL', async () => {
     const declared = await smuggled('<base href="https://cdn.example.com/x/">');
     expect(declared.content).toContain('[relative](https://cdn.example.com/x/dir/other.html)');
     expect((await smuggled('<base href="javascript:alert(1)//">')).content).toContain('[relative](http://127.0.0.1');
   });
 
-  it('makes no request but the page and its robots.txt', async () => {
+  it('causes no request but the page and its robots.txt', async () => {
     const other = await openReaderWorld({});
     await smuggled(`<link rel="stylesheet" href="${other.at('/a.css')}"><script src="${other.at('/a.js')}"></script>`);
     await smuggled(`<meta http-equiv="refresh" content="0; url=${other.at('/b')}">`);
@@ -90,7 +90,7 @@ describe('what a page could smuggle into the markdown', () => {
   }
 });
 
-it('a page of more text than may be returned is cut, and says so', async () => {
+it('is cut at the maximum length, and says so', async () => {
   const long = await openReaderWorld({ '/long': page('A line of text.\n'.repeat(300_000), 'text/plain') });
   const { content } = await long.read(long.at('/long'));
   await long.close();

@@ -14,7 +14,7 @@ function packed(encoding: string, body: Buffer): Behaviour {
     response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': encoding }).end(body);
 }
 
-/** A page of a gigabyte, as fast as it is taken. */
+/** A page of a gigabyte, as fast as the reader takes it. */
 const gigabyte: Behaviour = (_, response) => {
   response.writeHead(200, { 'content-type': 'text/html' });
   const piece = Buffer.alloc(1024 * 1024, '<p>x');
@@ -75,7 +75,7 @@ beforeEach(() => {
 afterAll(() => Promise.all([world.close(), canary.close()]));
 
 describe('a page', () => {
-  it('is read as markdown, with its title and the address where it was found', async () => {
+  it('is returned as markdown, with its title and final URL', async () => {
     expect(await world.read(world.at('/hello'))).toEqual({
       url: world.at('/hello'),
       title: 'A page',
@@ -84,11 +84,11 @@ describe('a page', () => {
     expect((await world.read(world.at('/to-page'))).url).toBe(world.at('/hello?moved=1'));
   });
 
-  it.each(['gzip', 'br', 'deflate'])('may come packed as %s', async (encoding) => {
+  it.each(['gzip', 'br', 'deflate'])('may be compressed with %s', async (encoding) => {
     expect((await world.read(world.at(`/packed-${encoding}`))).content).toContain(WORDS.trim());
   });
 
-  it('is asked for by an honest name, with a fixed set of headers, after its robots.txt', async () => {
+  it('is requested with an honest user agent and a fixed set of headers, after its robots.txt', async () => {
     await world.read(world.at('/one'), {}).catch(() => undefined);
     const asked = world.server.requests;
     expect(asked.map((request) => request.url)).toEqual(['/robots.txt', '/one', '/two', '/three', '/good']);
@@ -104,7 +104,7 @@ describe('a page', () => {
     }
   });
 
-  it('of text or data is given as it is, data in a fence that holds', async () => {
+  it('of text or data is returned unchanged, data in a fence that it cannot close', async () => {
     expect((await world.read(world.at('/text'))).content).toBe('just\n  text\n');
     expect((await world.read(world.at('/json'))).content).toBe('````json\n{"a": "```"}\n````');
     expect((await world.read(world.at('/ld-json'))).content).toBe('```json\n{}\n```');
@@ -113,7 +113,7 @@ describe('a page', () => {
     expect((await world.read(world.at('/untyped-text'))).content).toBe('plain words');
   });
 
-  it('that is no text is refused by its type', async () => {
+  it('that is not text is refused by its type', async () => {
     const refused = (type: string) => `invalid_source: The url leads to ${type}, not to a page of text.`;
     expect(await world.outcome(world.at('/pdf'))).toBe(refused('application/pdf'));
     expect(await world.outcome(world.at('/lying-pdf'))).toBe(refused('text/html'));
@@ -121,13 +121,13 @@ describe('a page', () => {
     expect(await world.outcome(world.at('/binary-text'))).toBe(refused('text/plain'));
   });
 
-  it('that says nothing without its scripts is empty, and no refresh is followed', async () => {
+  it('without text but for scripts is empty, and no refresh is followed', async () => {
     for (const path of ['/empty', '/blank', '/refresh']) {
       expect(await world.outcome(world.at(path)), path).toBe('page_failed: The page is empty.');
     }
   });
 
-  it('that is answered with another status than 200 is not read', async () => {
+  it('with another status than 200 is not read', async () => {
     for (const [path, status] of [
       ['/not-found', 404],
       ['/error', 500],
@@ -141,15 +141,15 @@ describe('a page', () => {
   });
 });
 
-describe('refused at once, by the URL alone, with 400', () => {
-  it('internal addresses in every spelling, other schemes and ports, and credentials', async () => {
+describe('refusals by the URL alone, with 400', () => {
+  it('cover internal addresses in every spelling, other schemes and ports, and credentials', async () => {
     const urls = [
       ...[...LOOPBACK_HOSTS, ...INTERNAL_HOSTS].flatMap((host) => [
         `http://${host}/`,
         `https://${host}/`,
         `http://${host}:${canary.port}/good`,
       ]),
-      // One of them is really a URL of example.com.
+      // One of them really is a URL of example.com.
       ...LOOPBACK_URLS.filter((url) => !url.includes('\\@127')).map((url) =>
         url.replace('{port}', String(canary.port)),
       ),
@@ -166,7 +166,7 @@ describe('refused at once, by the URL alone, with 400', () => {
     expect(errorStatus('invalid_source')).toBe(400);
   });
 
-  it('sites that are known to answer no automated reader', async () => {
+  it('cover sites known to block automated readers', async () => {
     const hosts = ['x.com', 'www.x.com', 'mobile.x.com', 'twitter.com', 'www.twitter.com', 'mobile.twitter.com'];
     const more = ['reddit.com', 'www.reddit.com', 'old.reddit.com', 'new.reddit.com', 'X.COM', 'reddit.com.'];
     for (const host of [...hosts, ...more]) {
@@ -178,8 +178,8 @@ describe('refused at once, by the URL alone, with 400', () => {
   });
 });
 
-describe('told as one and the same failure with 500', () => {
-  it('a public name that resolves to an internal address, also among others', async () => {
+describe('failures with one message and 500', () => {
+  it('cover a public name that resolves to an internal address, also among others', async () => {
     for (const answer of BAD_ANSWERS) {
       const said = await world.outcome('http://rebound.example.com/', { resolve: async () => answer });
       expect(said, answer.join()).toBe(NOT_FETCHED);
@@ -187,7 +187,7 @@ describe('told as one and the same failure with 500', () => {
     expect(errorStatus('page_failed')).toBe(500);
   });
 
-  it('a redirect to an internal address, by any status and in any spelling', async () => {
+  it('cover a redirect to an internal address, by any status and in any spelling', async () => {
     const targets = [
       ...LOOPBACK_HOSTS.map((host) => `http://${host}:${canary.port}/good`),
       ...INTERNAL_HOSTS.map((host) => `http://${host}/good`),
@@ -197,13 +197,13 @@ describe('told as one and the same failure with 500', () => {
       const status = [301, 302, 303, 307, 308][index % 5];
       const url = world.at(`/redirect?status=${status}&to=${encodeURIComponent(target)}`);
       const said = await world.outcome(url);
-      // What a header cannot carry is the site's own error.
+      // A value that a header cannot carry is the site's own error.
       expect([NOT_FETCHED, 'page_failed: The page could not be read: it answered with status 500.']).toContain(said);
     }
     expect(canary.requests).toEqual([]);
   });
 
-  it('sites that answer badly, or not, or redirect too often', async () => {
+  it('cover sites that answer badly, not at all, or redirect too often', async () => {
     const bad = ['/short', '/lying-short', '/reset', '/headers', '/garbage', '/bad-gzip', '/odd-encoding'];
     for (const path of [...bad, '/zero', '/loop']) expect(await world.outcome(world.at(path)), path).toBe(NOT_FETCHED);
     const patience = { fetchTimeoutMs: 500 };
@@ -213,25 +213,25 @@ describe('told as one and the same failure with 500', () => {
     expect(await world.outcome(`http://${nobody}/`, { allowPrivateHosts: [nobody] })).toBe(NOT_FETCHED);
   });
 
-  it('a page that comes at a drip, after seconds and not at the deadline', async () => {
-    // The deadline of the whole lies far behind that of the test.
+  it('cover a page that arrives byte by byte, after seconds and not at the deadline', async () => {
+    // The overall deadline is far beyond that of the test.
     expect(await world.outcome(world.at('/slow'), { fetchTimeoutMs: 3_600_000 })).toBe(NOT_FETCHED);
   });
 });
 
-describe('a page that is too much', () => {
-  it('is refused, announced or not, packed or not, the sender is hung up on, and memory stays', async () => {
+describe('an oversized page', () => {
+  it('is refused, announced or not, compressed or not, its connection closed, and memory bounded', async () => {
     const before = process.memoryUsage().rss;
     for (const path of ['/large', '/gigabyte', '/announced', '/endless', '/bomb', '/bomb-br']) {
       expect(await world.outcome(world.at(path)), path).toBe('page_failed: The page is larger than 10 MB.');
     }
     await expect.poll(() => world.server.openSockets()).toBe(0);
-    // The server's own buffers are in this process as well.
+    // The buffers of the server are part of this process.
     expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(250);
   });
 });
 
-it('a reader that is told to stop ends with the reason, while it fetches', async () => {
+it('is aborted with the reason of the signal while it is fetched', async () => {
   const reader = createPageReader({ allowPrivateHosts: [`127.0.0.1:${world.server.port}`] });
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error('stop')), 100);

@@ -1,4 +1,4 @@
-/** However many pages are asked for at once, a process has few of them in its hands, and says so to the others. */
+/** A process reads a limited number of pages at once, and refuses requests beyond its queue. */
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { errorStatus } from '../../../../api/http/errors.ts';
@@ -36,7 +36,7 @@ function answerAll(): void {
   }
 }
 
-it('so many are fetched at once, the next when one is done, and one too many is turned away', async () => {
+it('reads up to its limit at once, then the next one, and refuses a page beyond the queue', async () => {
   open({ atOnce: 2, maxWaiting: 1, maxWaitMs: 20_000 });
   const first = [read(), read()];
   await arrived(2);
@@ -51,7 +51,7 @@ it('so many are fetched at once, the next when one is done, and one too many is 
   expect((await next).content).toContain('Words to be read.');
 });
 
-it('who waits does so for a while only, and no longer than he wants', async () => {
+it('limits the wait of a page, and ends it when its caller aborts', async () => {
   open({ atOnce: 1, maxWaiting: 2, maxWaitMs: 300 });
   const first = read();
   await arrived(1);
@@ -65,14 +65,14 @@ it('who waits does so for a while only, and no longer than he wants', async () =
   await first;
 });
 
-it('one that failed gives its turn back', async () => {
+it('releases the place of a page that failed', async () => {
   open({ atOnce: 1, maxWaiting: 0, maxWaitMs: 300 });
   const missing = () => reader.read(world.at('/missing'));
   await expect(missing()).rejects.toMatchObject({ code: 'page_failed' });
   await expect(missing()).rejects.toMatchObject({ code: 'page_failed' });
 });
 
-it('the pages of one account leave a child to the others', async () => {
+it('leaves a child process to other accounts', async () => {
   const allowPrivateHosts = [`127.0.0.1:${world.server.port}`];
   reader = createPageReader({ allowPrivateHosts, failureFloorMs: 1 });
   const shares = createAccountShares({ overrideOf: () => ({}) });

@@ -1,11 +1,11 @@
-/** A reader and the sites that it reads, all on this machine: their names resolve to it, and it is allowed by name. */
+/** A page reader and its sites, all on this machine: their names resolve to it, and it is allowed by name. */
 import { FareboxError } from '../../../../domain/errors.ts';
 import { createPageReader, type PageReaderOptions, type ReadPage } from '../../../../infra/http/pages/pageReader.ts';
 import { type Behaviour, type HostileServer, hostileServer } from '../hostileServer.ts';
 
 export interface ReaderWorld {
   server: HostileServer;
-  /** The address of a path on the allowed site. */
+  /** URL of a path on the allowed site. */
   at(path: string): string;
   read(url: string, options?: Partial<PageReaderOptions>): Promise<ReadPage>;
   /** `code: message` of the error, or `read`. */

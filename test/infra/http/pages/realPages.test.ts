@@ -1,6 +1,6 @@
 /**
- * Pages that others made with a dozen generators, against approved markdown: headings, tables, code with its language, links.
- * Where each is from, how the markdown was approved and what it is known to lose: test/fixtures/pages/SOURCES.md.
+ * Real pages of a dozen generators against approved markdown: headings, tables, code with its language, links. Their
+ * origin, the approval and the known losses: test/fixtures/pages/SOURCES.md.
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { convertPage } from '../../../../engines/pages/convertPage.ts';
 
 const folder = new URL('../../../fixtures/pages/', import.meta.url);
 
-/** Where each page is on the web, and words that must be in what it comes to, from the page's beginning, middle and end. */
+/** URL of each page, and words from its beginning, middle and end that its markdown must contain. */
 const PAGES: Record<string, { url: string; words: string[] }> = {
   asciidoc: {
     url: 'https://git-scm.com/docs/git-notes.html',
@@ -88,7 +88,7 @@ const PAGES: Record<string, { url: string; words: string[] }> = {
 };
 
 describe('a page by', () => {
-  it.each(Object.keys(PAGES))('%s is told faithfully', async (name) => {
+  it.each(Object.keys(PAGES))('%s is converted faithfully', async (name) => {
     const { url, words } = PAGES[name] ?? { url: '', words: [] };
     const body = gunzipSync(readFileSync(new URL(`${name}.html.gz`, folder)));
     const conversion = await convertPage({ body, contentType: 'text/html', url });

@@ -1,4 +1,4 @@
-/** robots.txt as RFC 9309 has it, and that the reader asks and obeys. */
+/** robots.txt by RFC 9309, and that the page reader obeys it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRobots, type RobotsVerdict, robotsVerdict } from '../../../../infra/http/pages/robots.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../../harness/stall.ts';
@@ -63,30 +63,30 @@ describe('a robots.txt', () => {
     expect(allowed(text, path)).toBe(expected);
   });
 
-  it('with a name repeated has its rules once, and 1,000 of them at most', () => {
+  it('with a repeated name has its rules once, and at most 1,000 of them', () => {
     const repeated = `${'user-agent:*\n'.repeat(10_000)}${'allow:/\n'.repeat(9_000)}`;
     expect(parseRobots(repeated, 'Farebox').length).toBe(1_000);
     const twice = parseRobots('User-agent: *\nUser-agent: *\nDisallow: /a', 'Farebox');
     expect(twice.length).toBe(1);
   });
 
-  it('decides nothing where its rules and the address are too long to be compared', () => {
+  it('is undecided if its rules and the URL are too long to compare', () => {
     const rules = (count: number) => `${ALL}${'Allow: /*x\n'.repeat(count)}Disallow: /*/b$`;
     const long = `/${'a'.repeat(8_000)}`;
     expect(verdict(rules(1), `${long}/b`)).toBe('excluded');
     expect(verdict(rules(999), long)).toBe('undecided');
     expect(verdict(rules(999), '/a/b')).toBe('excluded');
-    // Rules without a star, and those that begin in another way, are no matter of the length.
+    // Rules without a star, and rules with another prefix, are decided at any length.
     expect(verdict(`${ALL}${'Disallow: /b*x\nDisallow: /b\n'.repeat(500)}`, long)).toBe('allowed');
   });
 
-  it('excludes by the beginning of a rule that is too long, and allows nothing by it', () => {
+  it('excludes by the prefix of a rule that is too long, and allows nothing by it', () => {
     const beginning = `/${'a'.repeat(4_200)}`;
     expect(verdict(`${ALL}Disallow: ${beginning}b`, `${beginning}c`)).toBe('excluded');
     expect(verdict(`${ALL}Disallow: /a\nAllow: ${beginning}b`, `${beginning}b`)).toBe('excluded');
   });
 
-  it('whose parts repeat themselves has each of them found where it first ends', () => {
+  it('with repetitive parts matches each part where it first ends', () => {
     const texts = ['', 'a', 'b', 'ab', 'aa', 'aba', 'abab', 'aabaa', 'abaab', 'aabaabaaab'];
     for (const part of texts.slice(1)) {
       for (const path of texts.flatMap((one) => texts.map((two) => `/${one}${two}`))) {
@@ -98,7 +98,7 @@ describe('a robots.txt', () => {
     }
   });
 
-  it('whose rules nearly match everywhere is as quick as any', () => {
+  it('with rules that nearly match everywhere is as fast as any other', () => {
     const run = 'a'.repeat(250);
     const nearMisses = parseRobots(`${ALL}${`Allow: /*${run}b${run}\n`.repeat(1_000)}`, 'Farebox');
     const startMs = ranMs();
@@ -109,7 +109,7 @@ describe('a robots.txt', () => {
     expect(ranMs() - startMs).toBeLessThan(MAX_HOSTILE_MS);
   });
 
-  it('made to be slow is not', () => {
+  it('made to be slow is fast', () => {
     const stars = `${ALL}${`Disallow: /${'a*'.repeat(1_000)}b\n`.repeat(200)}`;
     const startMs = ranMs();
     expect(verdict(stars, `/${'a'.repeat(3_000)}`)).toBe('allowed');
@@ -118,7 +118,7 @@ describe('a robots.txt', () => {
   });
 });
 
-describe('the reader', () => {
+describe('the page reader', () => {
   let world: ReaderWorld;
   let robots: Behaviour;
 
@@ -142,7 +142,7 @@ describe('the reader', () => {
   };
   const EXCLUDED = 'blocked_source: The site does not allow automated access. Its robots.txt excludes this page.';
 
-  it('leaves a page alone that is excluded, also behind a redirect', async () => {
+  it('skips an excluded page, also behind a redirect', async () => {
     robots = page(`${ALL}Disallow: /private`, 'text/plain');
     expect(await world.outcome(world.at('/private'), {})).toBe(EXCLUDED);
     expect(await world.outcome(world.at('/moved'), {})).toBe(EXCLUDED);
@@ -163,12 +163,12 @@ describe('the reader', () => {
       'blocked_source: The site does not allow automated access. Its robots.txt cannot be read: it answers with status 503.',
     ],
     ['breaks off', (request) => request.socket.destroy(), 'page_failed: The page could not be fetched.'],
-  ])('knows what to do when robots.txt %s', async (_what, behaviour, expected) => {
+  ])('handles a robots.txt that %s', async (_what, behaviour, expected) => {
     robots = behaviour;
     expect(await world.outcome(world.at('/page'), {})).toBe(expected);
   });
 
-  it('asks a site once for some minutes, also where its answer is as large as it may be', async () => {
+  it('reads the file of a site once in several minutes, also at its maximum size', async () => {
     const rules = `Disallow: /private\n${`Allow: /${'a'.repeat(400)}\n`.repeat(1_000)}`;
     robots = page(`${ALL.repeat(2_000)}${rules}`, 'text/plain');
     for (const path of ['/page', '/private', '/page?2', '/nothing']) await world.outcome(world.at(path));

@@ -194,14 +194,11 @@ describe('an abort', () => {
     await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
   });
 
-  it.each(['before its first byte was read', 'in the middle'])(
-    'ends the connection of a speech left %s',
-    async (when) => {
-      desk.stub.pieceMs = 50;
-      const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
-      if (when === 'in the middle') await reader.next();
-      await reader.return?.();
-      await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
-    },
-  );
+  it.each(['before its first byte was read', 'in the middle'])('stops a speech that is left %s', async (when) => {
+    desk.stub.pieceMs = 50;
+    const reader = (await desk.speak()).bytes[Symbol.asyncIterator]();
+    if (when === 'in the middle') await reader.next();
+    await reader.return?.();
+    await expect.poll(() => desk.stub.received[0]?.aborted).toBe(true);
+  });
 });
