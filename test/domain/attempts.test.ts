@@ -1,4 +1,4 @@
-/** A key's policy holds for the model that is finally called, by whatever way a request comes to it. */
+/** A key's model privacy applies to the model that is finally called, however a request names it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
@@ -10,7 +10,7 @@ const NOW = '2026-10-05T12:00:00.000Z';
 const PRIVACIES = ['private', 'anonymized'] as const;
 type Privacy = Model['privacy'];
 
-/** Models that a policy lets a key call, by hand (ACCOUNT-1). */
+/** Written by hand from ACCOUNT-1: whether a key with the policy may call the model. */
 const MAY: Record<ModelPrivacy, (type: ModelType, privacy: Privacy) => boolean> = {
   ALL: () => true,
   PRIVATE_TEXT: (type, privacy) =>
@@ -18,7 +18,7 @@ const MAY: Record<ModelPrivacy, (type: ModelType, privacy: Privacy) => boolean> 
   PRIVATE_ONLY: (_type, privacy) => privacy === 'private',
 };
 
-/** Of each type a private and an anonymized model, each with another name, a trait, and a removed one that it replaces. */
+/** Per type a private and an anonymized model, each with an alias, a trait, and a removed model that it replaces. */
 const CATALOGUE = createCatalogue(MODEL_TYPES.flatMap((type) => PRIVACIES.flatMap((privacy) => family(type, privacy))));
 
 function family(type: ModelType, privacy: Privacy): Model[] {
@@ -33,7 +33,7 @@ function family(type: ModelType, privacy: Privacy): Model[] {
   ];
 }
 
-/** What a request says to reach the model of that id. */
+/** Ways in which a request can name the model of an id. */
 const WAYS: Record<string, (id: string, type: ModelType) => Omit<AttemptsQuery, 'now'>> = {
   direct: (id, type) => ({ name: id, type }),
   alias: (id, type) => ({ name: `${id}-abroad`, type }),
@@ -51,7 +51,7 @@ const idsOf = (found: ReturnType<typeof ask>) => (found.ok ? found.attempts.map(
 describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
   const cases = MODEL_TYPES.flatMap((type) => PRIVACIES.map((privacy) => [type, privacy] as const));
 
-  it.each(Object.entries(WAYS))('is held to it by the way of %s', (_way, say) => {
+  it.each(Object.entries(WAYS))('applies it to a model named by %s', (_way, say) => {
     for (const [type, privacy] of cases) {
       const id = `${type}-${privacy}`;
       const found = ask(say(id, type), { modelPrivacy });
@@ -60,7 +60,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
     }
   });
 
-  it('is held to it by the way of fallbacks, whatever name they have', () => {
+  it('applies it to fallbacks under any name', () => {
     for (const [type, privacy] of cases) {
       for (const suffix of ['', '-abroad', '-choice', '-gone']) {
         const asked = { name: `${type}-private`, type, fallbacks: [`${type}-${privacy}${suffix}`] };
@@ -70,7 +70,7 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (modelPrivacy) => {
     }
   });
 
-  it('cannot reach by an allowed fallback what it may not ask for first', () => {
+  it('cannot use an allowed fallback to replace a forbidden first model', () => {
     for (const [type, privacy] of cases) {
       const asked = { name: `${type}-${privacy}`, type, fallbacks: [`${type}-private`] };
       const found = idsOf(ask(asked, { modelPrivacy }));
@@ -83,7 +83,7 @@ function wordsOf(policy: ModelPrivacy, id: string): string {
   return `This API key's modelPrivacy setting (${policy}) does not allow the model ${id}`;
 }
 
-it('whatever is asked for, nothing is tried that policy or scope forbid, and nothing twice', () => {
+it('tries no model that policy or scope forbid, and no model twice', () => {
   const ids = [...CATALOGUE.byId.keys()];
   const name = fc
     .tuple(fc.constantFrom(...ids), fc.constantFrom('', '-abroad', '-choice', '-unknown'))
@@ -124,7 +124,7 @@ describe('fallbacks', () => {
     expect(idsOf(ask({ name: first, type, fallbacks }))).toEqual(ids);
   });
 
-  it('do not help where the first model is not found', () => {
+  it('are not tried when the first model is not found', () => {
     expect(idsOf(ask({ name: 'no-such-model', type, fallbacks: [first] }))).toBe('model_not_found');
   });
 });

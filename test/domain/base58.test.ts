@@ -1,4 +1,4 @@
-/** Base58 as Bitcoin and Solana write it. Source of the vectors: bitcoin/src/test/data/base58_encode_decode.json. */
+/** Base58 of Bitcoin and Solana. Source of the vectors: bitcoin/src/test/data/base58_encode_decode.json. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesOfBase58, fromBase58, toBase58 } from '../../domain/base58.ts';
@@ -24,7 +24,7 @@ describe('base58', () => {
     expect(Buffer.from(fromBase58(text) ?? []).toString('hex')).toBe(hex);
   });
 
-  it('has exactly one spelling for each sequence of bytes', () => {
+  it('has exactly one encoding for each sequence of bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 48 }), (bytes) => {
         const text = toBase58(bytes);
@@ -53,11 +53,11 @@ describe('base58 of a known length', () => {
     ['the largest value of 32 bytes', toBase58(new Uint8Array(32).fill(255)), 32, true],
     ['no text', '', 0, true],
     ['no text for one byte', '', 1, false],
-  ] as const)('takes %s as its length says', (_what, text, length, isTaken) => {
+  ] as const)('accepts %s according to its length', (_what, text, length, isTaken) => {
     expect(bytesOfBase58(text, length)?.length).toBe(isTaken ? length : undefined);
   });
 
-  it('refuses a long text without working through it', () => {
+  it('refuses a long text without decoding it', () => {
     const text = 'z'.repeat(4_000_000);
     const startedAt = performance.now();
     expect(bytesOfBase58(text, 64)).toBeUndefined();

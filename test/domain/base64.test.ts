@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBase64 } from '../../domain/base64.ts';
 
-describe('base64 with one spelling', () => {
-  it('reads what Node writes, with its padding and without', () => {
+describe('canonical base64', () => {
+  it('reads the output of Node, with and without padding', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (bytes) => {
         const text = Buffer.from(bytes).toString('base64');
@@ -33,7 +33,7 @@ describe('base64 with one spelling', () => {
     expect(decodeBase64(text)).toBeUndefined();
   });
 
-  it('reads no two texts as the same bytes, but for padding that is left out', () => {
+  it('reads no two texts as the same bytes, except for omitted padding', () => {
     const letter = fc.constantFrom(...'ABCDQRabc01+/=');
     fc.assert(
       fc.property(fc.string({ unit: letter, minLength: 1, maxLength: 8 }), (text) => {

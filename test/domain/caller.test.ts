@@ -7,7 +7,7 @@ describe('the part of an account that a caller sees', () => {
     ['an ADMIN key', { keyId: 'key-1', keyType: 'ADMIN' }, null],
     ['an INFERENCE key', { keyId: 'key-1', keyType: 'INFERENCE' }, 'key-1'],
     ['a wallet', { keyId: null, keyType: 'INFERENCE' }, null],
-  ] as const)('of %s', (_who, caller, scope) => {
+  ] as const)('depends on the key: %s', (_who, caller, scope) => {
     expect(keyScopeOf(caller)).toBe(scope);
   });
 });
@@ -15,7 +15,7 @@ describe('the part of an account that a caller sees', () => {
 describe('the secret of a key', () => {
   const random = Uint8Array.from({ length: 32 }, (_, index) => 255 - index * 7);
 
-  it.each(KEY_TYPES)('says that it is an %s key, and carries every random bit', (type) => {
+  it.each(KEY_TYPES)('names the type %s, and contains every random bit', (type) => {
     const secret = formatSecret(type, random);
     expect(secret.startsWith(`FAREBOX_${type}_KEY_`)).toBe(true);
     expect(Buffer.from(secret.slice(`FAREBOX_${type}_KEY_`.length), 'base64url')).toEqual(Buffer.from(random));

@@ -25,7 +25,7 @@ function pricingOf(id: string): unknown {
   return (shown.model_spec as { pricing?: unknown }).pricing;
 }
 
-/** Every `{usd, diem}` leaf with its path, diem left out after it was seen to be the same. */
+/** Every `{usd, diem}` price with its path. Asserts that diem equals usd, and returns usd. */
 function leaves(value: unknown, path = ''): [string, number][] {
   if (typeof value !== 'object' || value === null) return [];
   if ('usd' in value && 'diem' in value) {
@@ -35,7 +35,7 @@ function leaves(value: unknown, path = ''): [string, number][] {
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
 }
 
-/** Ours: published by nobody else, and priced by us. */
+/** Local models: priced by us and published nowhere else. */
 const ON_THIS_MACHINE = [
   'simulator-text',
   'local-lexical-embedding',
@@ -54,7 +54,7 @@ const ON_THIS_MACHINE = [
 const SPEECH = { espeakPath: 'espeak-ng' };
 const HEARING = { recogniser: {} };
 
-/** The built-in entries and those of a file, on a machine with these programs and keys. */
+/** Built-in entries and those of a file, on a machine with these programs and keys. */
 function surroundings(
   configured: Record<string, ProviderSettings>,
   programs: LocalPrograms,
@@ -71,11 +71,11 @@ describe('the built-in catalogue', () => {
     expect(new Set(BUILT_IN_MODELS.map((model) => model.type))).toEqual(new Set(MODEL_TYPES));
   });
 
-  it.each(Object.entries(PRICES))('%s costs what is published, and nothing else', (id, published) => {
+  it.each(Object.entries(PRICES))('has the published price of %s, and no other', (id, published) => {
     expect(Object.fromEntries(leaves(pricingOf(id)))).toEqual(published);
   });
 
-  it('has no other price than those of the published table and the voice changers', () => {
+  it('has no prices but those of the published table and the voice changers', () => {
     const priced = BUILT_IN_MODELS.filter((model) => leaves(pricingOf(model.id)).length > 0);
     const known = new Set([
       ...Object.keys(PRICES),
@@ -86,7 +86,7 @@ describe('the built-in catalogue', () => {
     expect(priced.map((model) => model.id).filter((id) => !known.has(id))).toEqual([]);
   });
 
-  it('says every price in whole nano units', () => {
+  it('has every price in whole nano units', () => {
     for (const model of BUILT_IN_MODELS) {
       for (const [path, usd] of leaves(pricingOf(model.id))) {
         const nano = nanoFromNumber(usd);
@@ -100,7 +100,7 @@ describe('the built-in catalogue', () => {
   });
 
   it.each(TEXT_FACTS)(
-    '$id: context, abilities and efforts as published',
+    '$id: has the published context, abilities and efforts',
     ({ id, context, able, quantization, efforts, effort }) => {
       const model = CATALOGUE.byId.get(id);
       if (model?.kind !== 'text') throw new Error(`${id} is no text model`);
@@ -115,7 +115,7 @@ describe('the built-in catalogue', () => {
     },
   );
 
-  it('is offline with the built-in providers alone, but for what runs on this machine', () => {
+  it('is offline with the built-in providers alone, except for local models', () => {
     const both = { ...SPEECH, ...HEARING };
     const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, surroundings({}, both)));
     expect(online.map((model) => model.id)).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
@@ -131,7 +131,7 @@ describe('the built-in catalogue', () => {
     ]);
   });
 
-  it('speaks only where a synthesiser is named, and says what to set where none is', () => {
+  it('speaks only when a synthesiser is configured, and otherwise names the missing setting', () => {
     const own = { mine: { kind: 'local' } };
     const reason = (configured: Record<string, ProviderSettings>, programs: LocalPrograms) =>
       offlineReason(
@@ -145,7 +145,7 @@ describe('the built-in catalogue', () => {
     expect(offlineReason(LOCAL_VOICE_CHANGER, surroundings({}, {}))).toBeUndefined();
   });
 
-  it('transcribes only where a recogniser is named, and speaks at once only where a synthesiser is', () => {
+  it('transcribes only with a recogniser, and speaks synchronously only with a synthesiser', () => {
     const reason = (model: Model, programs: LocalPrograms) => offlineReason(model, surroundings({}, programs));
     expect(reason(LOCAL_TRANSCRIBE, SPEECH)).toContain('POCKETSPHINX_PATH');
     expect(reason(LOCAL_TRANSCRIBE, HEARING)).toBeUndefined();
@@ -153,7 +153,7 @@ describe('the built-in catalogue', () => {
     expect(reason(LOCAL_SPEECH_SYNC, SPEECH)).toBeUndefined();
   });
 
-  it('has the published traits, each of which one model of the type has', () => {
+  it('has the published traits, each for one model of its type', () => {
     expect(Object.fromEntries(CATALOGUE.traits.text)).toEqual({
       default: 'zai-org-glm-5-2',
       function_calling_default: 'zai-org-glm-5-2',
@@ -172,7 +172,7 @@ describe('the built-in catalogue', () => {
     });
   });
 
-  it('maps foreign names to ids that are there', () => {
+  it('maps aliases to existing ids only', () => {
     expect(Object.fromEntries(CATALOGUE.compatibility.text)).toEqual({
       'gpt-4o': 'llama-3.3-70b',
       'gpt-4.1': 'qwen3-235b-a22b-instruct-2507',
@@ -220,11 +220,11 @@ describe('a name in a request', () => {
     ['text-embedding-ada-002', 'embedding', 'text-embedding-bge-m3'],
     ['tts-kokoro', 'music', 'tts-kokoro'],
     ['later', 'music', 'later'],
-  ] as const)('%s, for %s, is %s', (name, type, id) => {
+  ] as const)('%s for the type %s resolves to %s', (name, type, id) => {
     expect(resolve(name, type)).toEqual({ ok: true, model: catalogue.byId.get(id) });
   });
 
-  it('of a model that is to go is answered by it, with the notice', () => {
+  it('of a deprecated model resolves to it with the notice', () => {
     expect(resolve('going')).toMatchObject({
       ok: true,
       model: { id: 'going' },
@@ -232,7 +232,7 @@ describe('a name in a request', () => {
     });
   });
 
-  it('of a removed model is answered by its replacement only where the entry says so', () => {
+  it('of a removed model resolves to its replacement only if the entry allows it', () => {
     expect(resolve('moved')).toMatchObject({ ok: true, model: { id: 'first' }, deprecated: { id: 'moved' } });
   });
 
@@ -249,7 +249,7 @@ describe('a name in a request', () => {
     ['constructor', NOT_FOUND],
     ['', NOT_FOUND],
     ['x'.repeat(100_000), NOT_FOUND],
-  ])('%.30s is answered with: %s', (name, message) => {
+  ])('%.30s is refused with: %s', (name, message) => {
     expect(resolve(name)).toEqual({ ok: false, message });
   });
 });
@@ -293,7 +293,7 @@ describe('modelPrivacy', () => {
     if (!found) throw new Error(`no model of type ${type}`);
     return { ...found, privacy };
   };
-  it.each(MODEL_TYPES)('%s: private ones always, others by policy', (type) => {
+  it.each(MODEL_TYPES)('%s: allows private models always, and others by policy', (type) => {
     const asked = (privacy: Model['privacy']) =>
       (['ALL', 'PRIVATE_TEXT', 'PRIVATE_ONLY'] as const).map((policy) => isAllowed(model(type, privacy), policy));
     expect(asked('private')).toEqual([true, true, true]);
@@ -302,19 +302,19 @@ describe('modelPrivacy', () => {
   });
 });
 
-describe('a name that is spelled another way', () => {
+describe('a name with another spelling', () => {
   const now = '2026-11-01T00:00:00.000Z';
 
   it.each([
     ['qwen3.next_80b', 'qwen3-next-80b'],
     ['simulator text', 'simulator-text'],
     ['simulator_text', 'simulator-text'],
-  ])('%s means %s', (name, id) => {
+  ])('%s resolves to %s', (name, id) => {
     const found = resolveModel(CATALOGUE, { name, type: 'text', now });
     expect(found.ok && found.model.id).toBe(id);
   });
 
-  it('means nothing where two ids could be meant', () => {
+  it('is not resolved when two ids match', () => {
     const [model] = CATALOGUE.models;
     if (!model) throw new Error('no model');
     const two = createCatalogue([

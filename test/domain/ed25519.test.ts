@@ -1,4 +1,4 @@
-/** Signatures and keys that a strict reader of Ed25519 refuses, whatever a library says of them. */
+/** Signatures and keys that strict Ed25519 verification refuses, whatever a library accepts. */
 import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { isLargeOrderPoint, isStrictEd25519 } from '../../domain/ed25519.ts';
@@ -23,7 +23,7 @@ const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const key = rawKey(publicKey);
 const signature = sign(null, MESSAGE, privateKey);
 
-/** Source: "Taming the many EdDSAs", table 1; the last six are second spellings of points of small order. */
+/** Source: "Taming the many EdDSAs", table 1. The last six are alternative encodings of points of small order. */
 const SMALL_ORDER = [
   '0100000000000000000000000000000000000000000000000000000000000000',
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -66,7 +66,7 @@ describe('a signature', () => {
     expect(isStrictEd25519(key, cut)).toBe(false);
   });
 
-  it.each(SMALL_ORDER)('whose nonce or key is the point %s of small order is refused', (hex) => {
+  it.each(SMALL_ORDER)('with the point %s of small order as nonce or key is refused', (hex) => {
     const point = Buffer.from(hex, 'hex');
     expect(isStrictEd25519(key, Buffer.concat([point, signature.subarray(32)]))).toBe(false);
     expect(isStrictEd25519(point, signature)).toBe(false);
@@ -84,7 +84,7 @@ describe('a point', () => {
     expect(isLargeOrderPoint(point)).toBe(false);
   });
 
-  it('just below the prime is taken, with either sign', () => {
+  it('just below the prime is accepted, with either sign', () => {
     const point = toBytes(PRIME - 3n);
     expect(isLargeOrderPoint(point)).toBe(true);
     point.writeUInt8(point.readUInt8(31) | 0x80, 31);

@@ -4,7 +4,7 @@ import { INSUFFICIENT, keyLimitReached } from '../../domain/refusals.ts';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
 
 describe('an error', () => {
-  it('keeps what is for the log apart from its words', () => {
+  it('separates its internal details from its message', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.5');
     const error = new FareboxError({ code: 'unavailable', message: 'Try again.', internal: 'redis', cause });
     expect(error).toBeInstanceOf(Error);
@@ -13,11 +13,11 @@ describe('an error', () => {
     expect(String(error)).toBe('FareboxError: Try again.');
   });
 
-  it('has no cause unless it was given one', () => {
+  it('has no cause by default', () => {
     expect(Object.hasOwn(new FareboxError({ code: 'internal', message: 'x' }), 'cause')).toBe(false);
   });
 
-  it('tells clients when to come back, and what was wrong with which field', () => {
+  it('tells clients when to retry, and which field was wrong', () => {
     const error = new FareboxError({
       ...{ code: 'rate_limited', message: 'Too many.', retryAfterSeconds: 5, limitType: 'RPM' },
       ...{ fields: { model: ['Unknown'] }, details: { supported_voices: ['alto'] } },
@@ -28,7 +28,7 @@ describe('an error', () => {
     });
   });
 
-  it('has one of the known codes, each of which is there once', () => {
+  it('has one of the known codes, which are unique', () => {
     expect(new Set(ERROR_CODES).size).toBe(ERROR_CODES.length);
     for (const code of ERROR_CODES) expect(isErrorCode(code)).toBe(true);
     for (const other of ['', 'Internal', 'toString', 0, null, undefined, ['internal'], {}]) {
@@ -37,8 +37,8 @@ describe('an error', () => {
   });
 });
 
-describe('a refusal for want of funds', () => {
-  it('names the limit of the key that was reached', () => {
+describe('a refusal for lack of funds', () => {
+  it('names the exhausted limit of the key', () => {
     expect(keyLimitReached('usd').message).toBe('API key USD spend limit exceeded.');
     expect(keyLimitReached('diem').message).toBe('API key DIEM spend limit exceeded.');
     expect([keyLimitReached('usd').code, INSUFFICIENT.code]).toEqual(['key_limit_exceeded', 'insufficient_balance']);
@@ -46,7 +46,7 @@ describe('a refusal for want of funds', () => {
 });
 
 describe('a failure of an upstream', () => {
-  it('keeps what is for the log apart from the words for the client', () => {
+  it('separates its internal details from the message for the client', () => {
     const failure = new UpstreamFailure({
       ...{ reason: 'rate_limited', detail: '429 slow_down', retryAfterMs: 2_000, status: 429 },
       message: 'Slow down.',

@@ -6,10 +6,10 @@ const problemOf = (header: string) => {
   const reading = readHeaderJson(header);
   return reading.ok ? undefined : reading.problem;
 };
-/** An object of so many names. */
+/** An object with this many names. */
 const named = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 0])));
-/** Lists within lists. */
+/** Nested lists of this depth. */
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('a header of base64 JSON', () => {
@@ -26,11 +26,11 @@ describe('a header of base64 JSON', () => {
     ['a text outside ASCII', '{"ä":"😀"}'],
     ['as many names as are taken', named(256)],
     ['as many levels as are taken', nested(8)],
-  ])('is read when it has %s', (_what, text) => {
+  ])('is accepted when it has %s', (_what, text) => {
     expect(readHeaderJson(encode(text))).toEqual({ ok: true, value: JSON.parse(text) });
   });
 
-  it('is read without the padding of base64', () => {
+  it('is accepted without base64 padding', () => {
     expect(encode('{"a":1}')).toMatch(/=$/);
     expect(readHeaderJson(encode('{"a":1}').replace(/=+$/, ''))).toEqual({ ok: true, value: { a: 1 } });
   });
@@ -79,12 +79,12 @@ describe('a header of base64 JSON', () => {
     ['e31=', 'bits that belong to no byte'],
     ['e30 ', 'a space'],
     ['eyJhIjoiw78ifQ-_', 'the alphabet of addresses'],
-  ])('%j is base64 in its one spelling unless it has %s', (header, fault) => {
+  ])('%j is canonical base64 unless it has %s', (header, fault) => {
     const problem = 'is not base64 of the standard alphabet in its one spelling';
     expect(problemOf(header)).toBe(fault === undefined ? undefined : problem);
   });
 
-  it('is refused by its length before anything else', () => {
+  it('is checked for its length before anything else', () => {
     const text = JSON.stringify('a'.repeat((MAX_HEADER_JSON_LENGTH / 4) * 3 - 2));
     expect(encode(text).length).toBe(MAX_HEADER_JSON_LENGTH);
     expect(readHeaderJson(encode(text)).ok).toBe(true);

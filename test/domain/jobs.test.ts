@@ -25,7 +25,7 @@ describe('the states of a job', () => {
     expect(predecessors(to)).toEqual(from);
   });
 
-  it('are each left, final or running in one way', () => {
+  it('are each initial, final or intermediate in exactly one way', () => {
     const leaving = new Set(JOB_STATES.flatMap(predecessors));
     for (const state of JOB_STATES) {
       expect([state, isFinal(state)]).toEqual([state, !leaving.has(state)]);
@@ -33,7 +33,7 @@ describe('the states of a job', () => {
     }
   });
 
-  it('are never entered twice: no path leads back', () => {
+  it('are never entered twice, because no path leads back', () => {
     const reachable = (from: JobState): JobState[] => {
       const next = JOB_STATES.filter((to) => predecessors(to).includes(from));
       return [...next, ...next.flatMap(reachable)];
@@ -41,20 +41,20 @@ describe('the states of a job', () => {
     for (const state of JOB_STATES) expect(reachable(state)).not.toContain(state);
   });
 
-  it.each(REFUNDED)('%s, which refunds, is entered only while no output was stored', (state) => {
+  it.each(REFUNDED)('%s, which refunds, is entered only before an output was stored', (state) => {
     expect(isFinal(state)).toBe(true);
     expect(predecessors(state)).toEqual(JOB_STATES.filter(isRunning));
   });
 });
 
-describe('a job that was given back', () => {
+describe('a withdrawn job', () => {
   const given = {
     state: 'failed',
     failureCode: GIVEN_BACK.code,
     failureMessage: GIVEN_BACK.message,
   } as const;
 
-  it('is one that failed with the words of a lost acceptance', () => {
+  it('is a job that failed with the message of a lost acceptance', () => {
     expect(wasWithdrawn(given)).toBe(true);
   });
 

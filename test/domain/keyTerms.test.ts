@@ -7,7 +7,7 @@ const ANY: KeyTerms = { modelPrivacy: 'ALL', models: null, expiresAt: null };
 const SOON = new Date('2030-01-01');
 const LATER = new Date('2031-01-01');
 
-describe('what two keys both allow', () => {
+describe('the models that two keys both allow', () => {
   it.each([
     [{}, {}, {}],
     [{ expiresAt: SOON }, {}, { expiresAt: SOON }],
@@ -24,7 +24,7 @@ describe('what two keys both allow', () => {
     expect(intersectKeyTerms(second, first)).toEqual({ ...ANY, ...both });
   });
 
-  it('are exactly the models that each of them may call, for every pair of settings', () => {
+  it('are exactly those that each key may call, for every pair of settings', () => {
     const scopes = [null, [], ...BUILT_IN_MODELS.slice(0, 3).map(({ id }) => [id])];
     const terms = MODEL_PRIVACIES.flatMap((modelPrivacy) =>
       scopes.map((models): KeyTerms => ({ ...ANY, modelPrivacy, models })),

@@ -102,7 +102,7 @@ describe('every split', () => {
     );
   });
 
-  it('never takes a part below zero, and pays the whole price', () => {
+  it('takes no negative part, and pays the whole price', () => {
     fc.assert(
       fc.property(worlds, ({ price, means: given }) => {
         const split = splitPrice(price, given);
@@ -113,7 +113,7 @@ describe('every split', () => {
     );
   });
 
-  it('refuses by a limit exactly when the account without the limits could pay', () => {
+  it('refuses by a limit exactly when the account could pay without limits', () => {
     fc.assert(
       fc.property(worlds, ({ price, means: given }) => {
         const split = splitPrice(price, given);
@@ -124,7 +124,7 @@ describe('every split', () => {
     );
   });
 
-  it('names a limit whose end alone would help, where there is one', () => {
+  it('names a limit whose removal alone would help, if there is one', () => {
     fc.assert(
       fc.property(worlds, ({ price, means: given }) => {
         const split = splitPrice(price, given);
@@ -138,7 +138,7 @@ describe('every split', () => {
     );
   });
 
-  it('of more diem never costs more usd, at any size', () => {
+  it('costs no more usd with more diem, for any amount', () => {
     fc.assert(
       fc.property(amount, amount, amount, amount, (usd, diem, one, other) => {
         const [less, more] = one < other ? [one, other] : [other, one];
@@ -150,7 +150,7 @@ describe('every split', () => {
     );
   });
 
-  it('loses less than one nano to rounding, in favour of the house', () => {
+  it('loses less than one nano unit to rounding, in favour of the house', () => {
     fc.assert(
       fc.property(amount, amount, amount, (usd, diem, paid) => {
         fc.pre(usd > 0n && diem > 0n && paid < diem);
@@ -163,7 +163,7 @@ describe('every split', () => {
   });
 });
 
-describe('what is left unpaid of a price', () => {
+describe('the unpaid part of a price', () => {
   const same = { usd: 10n, diem: 20n };
   it.each<[string, LedgerPrice, Part[], LedgerPrice]>([
     ['all of it without a part', same, [], same],
@@ -200,7 +200,7 @@ describe('what is left unpaid of a price', () => {
     expect(unpaidPart(price, parts)).toEqual(unpaid);
   });
 
-  it('is no more than the price, and paid in usd it leaves nothing', () => {
+  it('is no more than the price, and zero after it is paid in usd', () => {
     const part = fc.record({
       currency: fc.constantFrom('diem', 'bundled', 'usd'),
       amount: fc.bigInt({ min: 0n, max: 60n }),
@@ -223,7 +223,7 @@ describe('what is left unpaid of a price', () => {
     );
   });
 
-  it('is nothing of a price that was covered', () => {
+  it('is zero for a price that was covered', () => {
     const amount = fc.bigInt({ min: 0n, max: 2n ** 62n });
     const funds = fc.record({ diem: amount, bundled: amount, usd: amount });
     fc.assert(
@@ -248,12 +248,12 @@ describe('an account', () => {
     [{ diem: 100_000_000n, bundled: 0n, usd: 0n }, true],
     [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_334n }, true],
     [{ diem: 33_333_333n, bundled: 33_333_333n, usd: 33_333_333n }, false],
-  ])('can pay for anything at all from a tenth of a unit on, whatever its currencies (%#)', (funds, can) => {
+  ])('can pay for any call from a tenth of a unit on, in any currencies (%#)', (funds, can) => {
     expect(canConsume(funds)).toBe(can);
   });
 });
 
-describe('the first day that counts towards a limit', () => {
+describe('the first day of a limit period', () => {
   it.each([
     ['EPOCH', '2026-11-21', '2026-11-21'],
     ['EPOCH', '2024-02-29', '2024-02-29'],
@@ -268,8 +268,8 @@ describe('the first day that counts towards a limit', () => {
   });
 });
 
-describe('the words of the ledger', () => {
-  it('are the ones that rows and keys are stored with', () => {
+describe('the names in the ledger', () => {
+  it('are those that rows and keys are stored with', () => {
     expect(LIMIT_PERIODS).toEqual(['EPOCH', 'MONTH', 'LIFETIME']);
     expect(CHARGE_STATES).toEqual(['held', 'settled', 'released', 'expired']);
   });

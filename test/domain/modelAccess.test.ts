@@ -1,4 +1,4 @@
-/** Which models a configuration brings online, and which of them a key may call. */
+/** Models that a configuration brings online, and models that a key may call. */
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../domain/catalogue/catalogue.ts';
 import type { Model, ModelKind } from '../../domain/catalogue/model.ts';
@@ -21,7 +21,7 @@ function modelOf(kind: ModelKind, more: Partial<Model> = {}): Model {
   return { ...found, provider: 'mine', ...more } as Model;
 }
 
-/** The reason with one entry, where these variables are set and these programs are there. */
+/** Reason for a single entry, with these variables and programs present. */
 function reasonOf(
   model: Model,
   settings: ProviderSettings,
@@ -33,8 +33,8 @@ function reasonOf(
 
 const MISSING = 'its provider "mine" is not configured';
 
-describe('the kinds of models', () => {
-  it('each have a provider that can be asked for them', () => {
+describe('the model kinds', () => {
+  it('each have a provider', () => {
     expect(KINDS.length).toBe(11);
     for (const kind of KINDS) expect(providersOf(PROVIDER_KINDS.values(), kind)).not.toEqual([]);
   });
@@ -46,7 +46,7 @@ describe('the kinds of models', () => {
     ['decision', ['simulator', 'openai', 'anthropic']],
     ['video', ['local', 'simulator', 'fal', 'replicate']],
     ['upscale', ['local', 'fal', 'replicate']],
-  ] as [ModelKind, string[]][])('%s is served by %j and by nobody else', (kind, providers) => {
+  ] as [ModelKind, string[]][])('%s is served by exactly %j', (kind, providers) => {
     expect(providersOf(PROVIDER_KINDS.values(), kind)).toEqual(providers);
     for (const provider of providers) expect(PROVIDER_KINDS.get(provider)?.serves).toContain(kind);
   });
@@ -113,7 +113,7 @@ describe('a model is offline', () => {
     ...{ lookup: true, synchronous: false },
   };
 
-  it.each(KINDS)('with a provider that serves no %s', (kind) => {
+  it.each(KINDS)('if its provider serves no %s', (kind) => {
     const all: ProviderSettings[] = [
       { kind: 'local' },
       simulator,
@@ -127,7 +127,7 @@ describe('a model is offline', () => {
     }
   });
 
-  it('with a price that nobody gave it, before its provider is looked at', () => {
+  it('if it has no price, before its provider is checked', () => {
     const inpaint = modelOf('inpaint');
     if (inpaint.kind !== 'inpaint') throw new Error('no inpaint model');
     const { pricing: _, ...spec } = inpaint.spec;
@@ -142,7 +142,7 @@ describe('a model is offline', () => {
     ['asr', { recogniser: {} }, 'POCKETSPHINX_PATH'],
     ['embedding', undefined, ''],
     ['voice-changer', undefined, ''],
-  ])('on this machine where %s needs a program that is not there (%j)', (kind, programs, variable) => {
+  ])('if it is local and %s needs a missing program (%j)', (kind, programs, variable) => {
     const reason = reasonOf(modelOf(kind), { kind: 'local' });
     if (programs === undefined) expect(reason).toBeUndefined();
     else {
@@ -152,7 +152,7 @@ describe('a model is offline', () => {
   });
 });
 
-describe('a key that may not call a model', () => {
+describe('the reason why a key may not call a model', () => {
   const anonymized = (kind: ModelKind) => modelOf(kind, { id: 'some-model', privacy: 'anonymized' });
 
   it.each([
@@ -166,7 +166,7 @@ describe('a key that may not call a model', () => {
       { models: ['some-model'], modelPrivacy: 'PRIVATE_ONLY' },
       '(PRIVATE_ONLY)',
     ],
-  ] as const)('says why: it is a key %s', (_which, model, permission, words) => {
+  ] as const)('is stated for a key %s', (_which, model, permission, words) => {
     const message = forbiddenReason(model, permission);
     expect(message).toContain(words);
     expect(message).toContain('some-model');
@@ -179,7 +179,7 @@ describe('a key that may not call a model', () => {
       { ...anonymized('text'), privacy: 'private' },
       { models: null, modelPrivacy: 'PRIVATE_ONLY' },
     ],
-  ] as const)('is none of the others (%#)', (model, permission) => {
+  ] as const)('is undefined when the key may call it (%#)', (model, permission) => {
     expect(forbiddenReason(model, permission)).toBeUndefined();
   });
 });

@@ -20,18 +20,18 @@ describe('a decimal text', () => {
     ['0.0000007', 700n],
     ['007.5', 7_500_000_000n],
     ['999999999999.999999999', 999_999_999_999_999_999_999n],
-  ])('"%s" is %d nano', (text, nano) => {
+  ])('"%s" is %d nano units', (text, nano) => {
     expect(parseNano(text)).toBe(nano);
   });
 
   it.each([
     ...['', '.', '.5', '5.', '-1', '+1', '1e3', '1,5', '1_000', ' 1', '1 ', '1\n', '0x1', 'NaN', 'Infinity'],
     ...['0.0000000001', '1000000000000', '١'],
-  ])('%j is no amount', (text) => {
+  ])('%j is not an amount', (text) => {
     expect(parseNano(text)).toBeUndefined();
   });
 
-  it('is read as what was written', () => {
+  it('is parsed without loss', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 21n - 1n }), (amount) => {
         expect(parseNano(formatNano(amount))).toBe(amount);
@@ -48,7 +48,7 @@ describe('a number of whole units', () => {
     [1e-9, 1n, 1n],
     [7e-7, 700n, 700n],
     [123.456, 123_456_000_000n, 123_456_000_000n],
-    // 0.30000000000000004: rounded, and refused where all decimals must count.
+    // 0.30000000000000004: rounded, and refused if all decimals must count.
     [0.1 + 0.2, 300_000_000n, undefined],
     [1e-10, 0n, undefined],
     [4.9e-10, 0n, undefined],
@@ -61,12 +61,12 @@ describe('a number of whole units', () => {
     [-1e-12, undefined, undefined],
     [Number.NaN, undefined, undefined],
     [Number.POSITIVE_INFINITY, undefined, undefined],
-  ])('%d is %s nano, or %s where it must be exact', (units, rounded, exact) => {
+  ])('%d is %s nano units, or %s if it must be exact', (units, rounded, exact) => {
     expect(nanoFromNumber(units)).toBe(rounded);
     expect(nanoFromDecimalNumber(units)).toBe(exact);
   });
 
-  it('comes back as it was, for every price of nine decimals', () => {
+  it('converts to nano units and back without change, for every price of nine decimals', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (amount) => {
         expect(nanoFromNumber(nanoToNumber(amount))).toBe(amount);
@@ -105,7 +105,7 @@ describe('an amount as text', () => {
     expect(formatNanoFixed(amount, decimals, 'down')).toBe(balance);
   });
 
-  it('of a balance is never more than there is', () => {
+  it('of a balance is never above the balance', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 19n }), fc.integer({ min: 0, max: 9 }), (amount, decimals) => {
         const shown = parseNano(formatNanoFixed(amount, decimals, 'down')) ?? -1n;
@@ -116,7 +116,7 @@ describe('an amount as text', () => {
   });
 });
 
-describe('a line of a bill', () => {
+describe('a bill line', () => {
   it.each([
     [0n, 5n, 1_000n, 0n],
     [1n, 1n, 1_000_000n, 1n],
@@ -129,7 +129,7 @@ describe('a line of a bill', () => {
     expect(lineCost(quantity, price, per)).toBe(cost);
   });
 
-  it('costs no more in one piece than in two, and at most one nano less', () => {
+  it('costs no more in one piece than in two, and at most one nano unit less', () => {
     const amount = fc.bigInt({ min: 0n, max: 10n ** 12n });
     fc.assert(
       fc.property(amount, amount, amount, fc.bigInt({ min: 1n, max: 10n ** 6n }), (one, other, price, per) => {
@@ -143,14 +143,14 @@ describe('a line of a bill', () => {
   });
 });
 
-/** What a number prints as, in nano units; the amounts here print without an exponent. */
+/** Nano units of the printed number; the amounts here print without an exponent. */
 function printed(units: number): bigint {
   const [whole = '0', fraction = ''] = String(units).split('.');
   return BigInt(whole + fraction.padEnd(12, '0')) / 1_000n;
 }
 
 describe('an amount as a number', () => {
-  it('is what its decimal text reads as, whatever its size and sign', () => {
+  it('equals its parsed decimal text, for any size and sign', () => {
     const amounts = fc.oneof(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
       fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }),
@@ -165,13 +165,13 @@ describe('an amount as a number', () => {
 
 describe('a balance as a number', () => {
   it.each([0n, 1n, 99_999_999n, 100_000_000n, 1_230_000_001n, 999_999_999_999_999n])(
-    'is exact where a number can be: %s',
+    'is exact if a number can be: %s',
     (amount) => {
       expect(nanoToNumberDown(amount)).toBe(Number(formatNano(amount)));
     },
   );
 
-  it('never prints as more than there is, and as the next less than a double apart', () => {
+  it('never prints above the balance, and less than one double below it', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 10n ** 12n, max: 2n ** 63n - 1n }), (amount) => {
         const shown = nanoToNumberDown(amount);
@@ -182,7 +182,7 @@ describe('a balance as a number', () => {
     );
   });
 
-  it('is rounded down where the nearest number is above', () => {
+  it('is rounded down if the nearest number is above it', () => {
     const amount = 9_223_372_036_854_775_807n;
     expect(printed(nanoToNumber(amount))).toBeGreaterThan(amount);
     expect(printed(nanoToNumberDown(amount))).toBeLessThan(amount);

@@ -30,8 +30,8 @@ const event = (name: ShownEvent['event'], minute: number): ShownEvent => ({
   ...{ ledgerId: null, detail: null, amounts: [] },
 });
 
-describe('a job as its owner sees it', () => {
-  it('has every member, with money in whole units and times in ISO form', () => {
+describe("a job in its owner's view", () => {
+  it('has every member, with money in whole units and times in ISO format', () => {
     const money = {
       charged: [
         { currency: 'diem', amount: 500_000_000n },
@@ -64,7 +64,7 @@ describe('a job as its owner sees it', () => {
     });
   });
 
-  it('says null, not nothing, of what has not happened', () => {
+  it('has null for everything that has not happened', () => {
     const running: ShownJob = {
       ...JOB,
       ...{ state: 'submitted', progress: null, durationSeconds: null, refundId: null },
@@ -77,7 +77,7 @@ describe('a job as its owner sees it', () => {
     expect(Object.values(presentJob(running))).not.toContain(undefined);
   });
 
-  it('tells its events in their order, with what each moved', () => {
+  it('lists its events in order, with the amounts that each moved', () => {
     const charged: ShownEvent = {
       ...event('charged', 0),
       ...{
@@ -96,22 +96,22 @@ describe('a job as its owner sees it', () => {
   });
 });
 
-describe('a job as it stood when its output was stored', () => {
+describe('a job at the time when its output was stored', () => {
   const timeline = [event('charged', 0), event('stored', 1), event('delivered', 2), event('deleted', 3)];
 
-  it('has not ended, and nothing that came after', () => {
+  it('has not ended, and has no later events', () => {
     const deleted: ShownJob = { ...JOB, state: 'deleted', refundId: null, failureMessage: null };
     const then = jobWhenStored(deleted, timeline);
     expect(then.job).toEqual({ ...deleted, state: 'stored', endedAt: null });
     expect(then.timeline).toEqual(timeline.slice(0, 2));
   });
 
-  it('keeps all events where none says that it was stored', () => {
+  it('keeps all events when none says that it was stored', () => {
     const events = timeline.filter(({ event: name }) => name !== 'stored');
     expect(jobWhenStored(JOB, events).timeline).toEqual(events);
   });
 
-  it('leaves what it was given as it is', () => {
+  it('does not change its input', () => {
     const [job, events] = [{ ...JOB }, [...timeline]];
     jobWhenStored(job, events);
     expect([job, events]).toEqual([JOB, timeline]);

@@ -18,7 +18,7 @@ describe('the billed seconds of a recording', () => {
     [59.999, false, 60],
     [60, false, 60],
     [60.01, false, 61],
-    // 2,646,000 samples of 44.1 kHz, as a division in binary leaves them.
+    // 2,646,000 samples at 44.1 kHz, as divided in binary.
     [2_646_000 / 44_100, false, 60],
     [0.05, true, 1],
     [1.15, true, 1],
@@ -29,7 +29,7 @@ describe('the billed seconds of a recording', () => {
     expect(billableSeconds(decoded, lossy)).toBe(billed);
   });
 
-  it('are never fewer for a longer recording, nor for a lossless one', () => {
+  it('never decrease with length, and are not fewer for a lossless recording', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 3_600, noNaN: true }), fc.boolean(), (seconds, lossy) => {
         const billed = billableSeconds(seconds, lossy);
@@ -62,7 +62,7 @@ describe('the quote of a voice changer', () => {
     [-1, undefined],
     [Number.NaN, undefined],
     [Number.POSITIVE_INFINITY, undefined],
-  ])('of %d s is the tier that it falls into', (seconds, price) => {
+  ])('of %d s is the price of its tier', (seconds, price) => {
     expect(quoteVoiceChanger(model, seconds)).toEqual(price);
   });
 
@@ -70,7 +70,7 @@ describe('the quote of a voice changer', () => {
     ['its last tier', {}, 120],
     ['its stated maximum, which ends earlier', { maxSourceAudioDurationSeconds: 90 }, 90],
     ['nothing without tiers', { durations: [] }, 0],
-  ])('goes as far as %s', (_what, more, longest) => {
+  ])('ends at %s', (_what, more, longest) => {
     const entry = { ...model, ...more };
     expect(longestBillableSeconds(entry)).toBe(longest);
     expect(quoteVoiceChanger(entry, longest + 1)).toBeUndefined();
@@ -80,7 +80,7 @@ describe('the quote of a voice changer', () => {
   it.each([
     ['local', LOCAL_VOICE_CHANGER, 50_000_000n],
     ['ElevenLabs', ELEVENLABS_VOICE_CHANGER, 350_000_000n],
-  ])('of the %s one grows by the price of a minute', (_who, entry, perMinute) => {
+  ])('of the %s voice changer grows by the price of a minute', (_who, entry, perMinute) => {
     for (let minute = 1; minute <= longestBillableSeconds(entry) / 60; minute += 1) {
       const price = { usd: perMinute * BigInt(minute), diem: perMinute * BigInt(minute) };
       expect(quoteVoiceChanger(entry, minute * 60)).toEqual(price);

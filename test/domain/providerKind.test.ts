@@ -1,4 +1,4 @@
-/** Keys that go to the addresses of an entry. */
+/** Keys that are sent to the addresses of an entry. */
 import { describe, expect, it } from 'vitest';
 import { addressesOf, findProvider } from '../../domain/providerKind.ts';
 import type { ProviderSettings } from '../../domain/providerSettings.ts';
@@ -11,7 +11,7 @@ function keyVariablesOf(settings: ProviderSettings): (string | undefined)[] {
   return addressesOf(entry).map(({ keyVariable }) => keyVariable);
 }
 
-describe('the key that goes to a text service', () => {
+describe('the key that is sent to a text service', () => {
   it.each<[string, ProviderSettings, (string | undefined)[]]>([
     ['that is OpenAI itself', { kind: 'openai' }, ['OPENAI_API_KEY']],
     ['at the address of OpenAI', { kind: 'openai', baseUrl: 'https://api.openai.com/v1' }, ['OPENAI_API_KEY']],

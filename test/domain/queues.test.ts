@@ -10,6 +10,6 @@ it.each<[TaskQueue[], boolean]>([
   [['payments'], false],
   [['webhooks', 'media'], false],
   [[...TASK_QUEUES], false],
-])('a process of the queues %j serves media alone, and gets no key: %s', (queues, isAlone) => {
+])('a process with the queues %j serves media only, and gets no key: %s', (queues, isAlone) => {
   expect(servesMediaOnly(queues)).toBe(isAlone);
 });

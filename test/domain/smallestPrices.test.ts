@@ -1,4 +1,4 @@
-/** The smallest price of a route is a lower bound of what its orders cost, and no smaller than 0.0001 USD. */
+/** The smallest price of a route is a lower bound of its prices, and at least 0.0001 USD. */
 import { describe, expect, it } from 'vitest';
 import { createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { MusicModel, TextModel, VideoModel } from '../../domain/catalogue/model.ts';
@@ -63,22 +63,22 @@ describe('a model', () => {
 });
 
 describe('several prices', () => {
-  it('leave those that are not above another in every currency', () => {
+  it('keep those that are not above another in every currency', () => {
     const prices = [nano(0.2, 0.3), nano(0.3, 0.2), nano(0.3, 0.3), nano(0.2, 0.3)];
     expect(toSmallestPrices(prices).paid).toEqual([nano(0.2, 0.3), nano(0.3, 0.2)]);
   });
 
-  it('keep what is sold for diem only beside what is sold for USD only', () => {
+  it('keep a price in diem only beside one in USD only', () => {
     const prices = [nano(0.1, 0), nano(0, 0.5)];
     expect(toSmallestPrices(prices)).toEqual({ paid: prices, hasFree: false });
   });
 
-  it('are raised to 0.0001 USD, but not where they are nothing', () => {
+  it('are raised to 0.0001 USD, but a zero part stays zero', () => {
     expect(toSmallestPrices([nano(0.00001, 0)]).paid).toEqual([{ usd: MIN_PRICE.usd, diem: 0n }]);
   });
 });
 
-it('every built-in model has a smallest price', () => {
+it('exists for every built-in model', () => {
   for (const model of createCatalogue(mergeModels([])).models) {
     expect(smallestPricesOf([model]).paid.length, model.id).toBeGreaterThan(0);
   }

@@ -40,7 +40,7 @@ it.each<[string, LimitRoom[], { usd: bigint; bundled: bigint; diem: bigint }]>([
   expect(spendableWithin(FUNDS, rooms)).toEqual(expected);
 });
 
-describe('what a key is told that it can spend', () => {
+describe('the reported spendable amount of a key', () => {
   const amount = fc.bigInt({ min: 0n, max: 200n });
   const room = fc.option(fc.bigInt({ min: -20n, max: 200n }), { nil: undefined });
   const account = fc.record({ usd: amount, bundled: amount, diem: amount });
@@ -58,7 +58,7 @@ describe('what a key is told that it can spend', () => {
     );
   });
 
-  it('is never more with a further limit, nor more than the account has', () => {
+  it("never grows with a further limit, and never exceeds the account's funds", () => {
     const rooms = fc.array(fc.record({ usd: room, diem: room }), { maxLength: 3 });
     fc.assert(
       fc.property(account, rooms, (funds, limits) => {

@@ -5,7 +5,7 @@ import { formatNano } from '../../domain/money.ts';
 import { longestBillableSeconds, quoteVoiceChanger } from '../../domain/pricing.ts';
 
 describe('the built-in voice changers', () => {
-  it.each(VOICE_CHANGERS)('$id: ids, voices, tiers and formats agree with one another', (model) => {
+  it.each(VOICE_CHANGERS)('$id: has consistent ids, voices, tiers and formats', (model) => {
     expect(model.voices).toContain(model.defaultVoice);
     expect(new Set(model.voices).size).toBe(model.voices.length);
     expect(model.acceptedAudioFormats.every((format) => AUDIO_FORMATS.includes(format))).toBe(true);
@@ -31,12 +31,12 @@ describe('the built-in voice changers', () => {
     expect(price && formatNano(price.usd)).toBe(usd);
   });
 
-  it('have no price past their longest source', () => {
+  it('have no price beyond their longest source', () => {
     expect(quoteVoiceChanger(LOCAL_VOICE_CHANGER, 600.01)).toBeUndefined();
     expect(quoteVoiceChanger(ELEVENLABS_VOICE_CHANGER, 301)).toBeUndefined();
   });
 
-  it('say the published facts of the foreign one', () => {
+  it('have the published facts of the ElevenLabs model', () => {
     expect(ELEVENLABS_VOICE_CHANGER).toMatchObject({
       type: 'music',
       privacy: 'anonymized',

@@ -19,12 +19,12 @@ describe('the name of a wallet', () => {
     [{ family: 'evm', address: ADDRESS }, ADDRESS],
     [{ family: 'evm', address: ADDRESS, chain: BASE_MAINNET }, `${ADDRESS} eip155:8453`],
     [{ family: 'solana', address: SOLANA }, SOLANA],
-  ])('of %j is read back as the same wallet', (wallet, name) => {
+  ])('of %j is parsed as the same wallet', (wallet, name) => {
     expect(walletName(wallet)).toBe(name);
     expect(walletNamed(wallet.family, name)).toEqual(wallet);
   });
 
-  it('tells a contract from a key, and from the contract of another chain', () => {
+  it('distinguishes a contract from a key, and from the contract of another chain', () => {
     const key: Wallet = { family: 'evm', address: ADDRESS };
     const onBase: Wallet = { ...key, chain: BASE_MAINNET };
     const onEthereum: Wallet = { ...key, chain: 'eip155:1' };
@@ -37,14 +37,14 @@ describe('the name of a wallet', () => {
 });
 
 describe('an address in a path or a header', () => {
-  it('of an evm wallet has one spelling, whatever its case', () => {
+  it('of an EVM wallet has one spelling, whatever its case', () => {
     const checksummed = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
     for (const spelling of [ADDRESS, checksummed, `0x${ADDRESS.slice(2).toUpperCase()}`]) {
       expect(toWallet(spelling)).toEqual({ family: 'evm', address: ADDRESS });
     }
   });
 
-  it('of Solana keeps its case, which says who it is', () => {
+  it('of Solana keeps its case, which identifies the wallet', () => {
     expect(toWallet(SOLANA)).toEqual({ family: 'solana', address: SOLANA });
     expect(toWallet('1'.repeat(32))).toEqual({ family: 'solana', address: '1'.repeat(32) });
   });

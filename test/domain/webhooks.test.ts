@@ -9,7 +9,7 @@ import {
 } from '../../domain/webhooks.ts';
 
 describe('the schedule of a delivery', () => {
-  it('begins within seconds, grows with every attempt and ends within a day', () => {
+  it('starts within seconds, grows with every attempt and ends within a day', () => {
     const seconds = WEBHOOK_PAUSES_MS.map((pause) => pause / 1_000);
     expect(seconds).toEqual([5, 30, 120, 600, 3_600, 10_800, 21_600, 43_200]);
     const total = seconds.reduce((sum, pause) => sum + pause, 0);
@@ -17,12 +17,12 @@ describe('the schedule of a delivery', () => {
     expect(total).toBeLessThan(24 * 3_600);
   });
 
-  it('leaves room for several rounds that a client asks for', () => {
+  it('allows several rounds of retries that a client requests', () => {
     expect(MAX_WEBHOOK_ATTEMPTS).toBeGreaterThan(3 * (WEBHOOK_PAUSES_MS.length + 1));
   });
 });
 
-describe('what an answer means', () => {
+describe('the meaning of an answer', () => {
   it.each([
     [200, null],
     [201, null],
@@ -53,13 +53,13 @@ describe('what an answer means', () => {
     ['redirected', false, 'pending'],
     ['unreachable', false, 'pending'],
     ['unreachable', true, 'failed'],
-  ] as const)('after %s (the last one: %s) the delivery is %s', (error, isLast, state) => {
+  ] as const)('after %s (last attempt: %s) the delivery is %s', (error, isLast, state) => {
     expect(deliveryStateAfter(error, isLast)).toBe(state);
   });
 });
 
-describe('the events', () => {
-  it('go with every state in which a job came out one way or the other, and with no other', () => {
+describe('the webhook events', () => {
+  it('exist for exactly the states in which a job ends', () => {
     expect(JOB_STATES.map((state) => webhookEventOf(state) ?? null)).toEqual([
       null,
       null,

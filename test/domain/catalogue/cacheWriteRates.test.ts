@@ -18,7 +18,7 @@ function pricingOf(pricing: TokenPricing): TokenPricing {
   return changed.spec.pricing;
 }
 
-describe('the rates of what is written to a cache', () => {
+describe('the cache write rates', () => {
   it.each([
     ['a quarter more than the input, and twice as much for an hour', same(3), same(3.75), same(6)],
     ['in each currency its own', { usd: 1, diem: 2 }, { usd: 1.25, diem: 2.5 }, { usd: 2, diem: 4 }],
@@ -29,7 +29,7 @@ describe('the rates of what is written to a cache', () => {
     expect(rates).toEqual({ input, output: same(15), cache_write: write, cache_write_1h: writeForHour });
   });
 
-  it('are those of the entry where it has them', () => {
+  it('are those of the entry if it has them', () => {
     const rates: TokenPricing = {
       input: same(3),
       output: same(15),
@@ -41,7 +41,7 @@ describe('the rates of what is written to a cache', () => {
     expect(pricingOf(partly)).toEqual({ ...partly, cache_write_1h: same(6) });
   });
 
-  it('go by the input of long prompts for long prompts', () => {
+  it('for long prompts follow the input rate of long prompts', () => {
     const extended = { context_token_threshold: 200_000, input: same(6), output: same(22.5) };
     expect(pricingOf({ input: same(3), output: same(15), extended }).extended).toEqual({
       ...{ ...extended, cache_write: same(7.5), cache_write_1h: same(12) },
@@ -55,11 +55,11 @@ describe('a published price', () => {
     [7e-7, 700n],
     [0.35, 350_000_000n],
     [1_000_000, 1_000_000_000_000_000n],
-  ])('of %d is %d nano', (units, nano) => {
+  ])('of %d is %d nano units', (units, nano) => {
     expect(priceOf({ usd: units, diem: units })).toEqual({ usd: nano, diem: nano });
   });
 
-  it('is read once for each entry', () => {
+  it('is converted once per entry', () => {
     const published = same(0.5);
     expect(priceOf(published)).toBe(priceOf(published));
   });

@@ -1,4 +1,4 @@
-/** Names of models: whose they are when several models claim one. */
+/** Names of models: which model owns a name that several models claim. */
 import { describe, expect, it } from 'vitest';
 import { createCatalogue, mergeModels, spellingOf } from '../../../domain/catalogue/catalogue.ts';
 import type { Model } from '../../../domain/catalogue/model.ts';
@@ -11,7 +11,7 @@ const idOf = (models: Model[], name: string, type: Model['type'] = 'music') =>
   modelNamed(createCatalogue(models), { name, type, now })?.id;
 
 describe('a configured model', () => {
-  it('replaces the built-in one of the same id, and stands behind the others', () => {
+  it('replaces the built-in model of the same id, and otherwise follows the built-in ones', () => {
     const own = voice('local-voice-changer', { name: 'Mine' });
     const added = voice('added');
     const merged = mergeModels([own, added]);
@@ -37,11 +37,11 @@ describe('a name', () => {
     ['of two foreign names the later one', [first, voice('x', { aliases: ['second'] })], 'second', 'x'],
     ['of two traits the later one', [first, voice('x', { listing: { traits: ['third'] } })], 'third', 'x'],
     ['nobody', [first], 'fourth', undefined],
-  ] as [string, Model[], string, string | undefined][])('means %s', (_what, models, name, id) => {
+  ] as [string, Model[], string, string | undefined][])('resolves to %s', (_what, models, name, id) => {
     expect(idOf(models, name)).toBe(id);
   });
 
-  it('of a foreign name or a trait counts for its own type only, an id for all', () => {
+  it('that is an alias or a trait counts for its own type only, an id for all types', () => {
     expect(idOf([first], 'second', 'text')).toBeUndefined();
     expect(idOf([first], 'third', 'text')).toBeUndefined();
     expect(idOf([first], 'first', 'text')).toBe('first');
@@ -51,18 +51,18 @@ describe('a name', () => {
     ['a.b c_d', 'a-b-c-d'],
     ['plain', 'plain'],
     ['UPPER.case', 'UPPER-case'],
-  ])('%s is spelled %s', (name, spelling) => {
+  ])('%s has the spelling %s', (name, spelling) => {
     expect(spellingOf(name)).toBe(spelling);
   });
 
-  it('keeps no spelling that three models share', () => {
+  it('has no alternative spelling that three models share', () => {
     const models = [voice('a.b'), voice('a_b'), voice('a b')];
     expect(idOf(models, 'a-b')).toBeUndefined();
     for (const { id } of models) expect(idOf(models, id)).toBe(id);
   });
 });
 
-describe('a model that was removed', () => {
+describe('a removed model', () => {
   const going = (id: string, deprecation: object) =>
     voice(id, {
       listing: {

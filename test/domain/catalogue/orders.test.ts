@@ -1,6 +1,6 @@
 /**
- * Every built-in model can be ordered with each length, size and quality that it lists, each order has a price, and none
- * costs less than what an account must be able to pay before its order is looked at.
+ * Every built-in model accepts each length, size and quality that it lists, has a price for each, and no price is below
+ * the amount that an account needs before its order is read.
  */
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
@@ -32,21 +32,21 @@ function ascending(left: bigint, right: bigint): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** The price is there, is above nothing, and an account that can pay it is let in. */
+/** Expects a positive price, and that an account with that amount passes the funds gate. */
 function expectSold(model: Model, price: Price | undefined, order: string): void {
   expect(price, order).toBeDefined();
   if (price === undefined) return;
   expect(price.usd, order).toBeGreaterThan(0n);
   const { paid, hasFree } = smallestPricesOf([model]);
   const lets = paid.some((least) => least.usd <= price.usd && (price.diem === 0n || least.diem <= price.diem));
-  // By the token, the second or the letter an order may come to less than the floor.
+  // An order by tokens, seconds or characters may cost less than the minimum.
   const isBySmallUnits = ['text', 'embedding', 'decision', 'asr', 'tts'].includes(model.kind);
   expect([order, hasFree || lets || isBySmallUnits]).toEqual([order, true]);
 }
 
 const URL = 'https://media.example.org/a';
 
-/** An order with everything that the model insists on. */
+/** An order with all mandatory fields of the model. */
 function orderOf(model: VideoModel, more: VideoFields): VideoFields {
   const needs = needsOf(model);
   return {
@@ -58,7 +58,7 @@ function orderOf(model: VideoModel, more: VideoFields): VideoFields {
   };
 }
 
-/** Sources by which the price of an order may go: of many heights, rates and lengths. */
+/** Sources of several heights, rates and lengths, because a price may depend on them. */
 const SOURCES: MeasuredVideo[] = [240, 720, 1_080, 4_320].flatMap((height) =>
   [24, 60].map((framesPerSecond) => ({ seconds: 3.2, height, framesPerSecond })),
 );
@@ -76,11 +76,11 @@ function expectEachSold(model: VideoModel, choice: Pick<VideoFields, 'duration' 
 describe('a video model', () => {
   const priced = all('video').filter(({ price }) => price !== undefined);
 
-  it('of those with a price is there more than one', () => {
+  it('with a price exists more than once', () => {
     expect(priced.length).toBeGreaterThan(1);
   });
 
-  it.each(named(priced))('%s', (_id, model) => {
+  it.each(named(priced))('%s has a price for every order', (_id, model) => {
     const { constraints, bySource } = needsOf(model);
     const durations = bySource ? [undefined] : constraints.durations;
     const resolutions = constraints.resolutions.length > 0 ? constraints.resolutions : [undefined];
@@ -103,7 +103,7 @@ describe('a video model', () => {
   });
 
   const described = all('video').filter(({ spec }) => spec.constraints !== undefined);
-  it.each(named(described))('%s takes what it insists on', (_id, model) => {
+  it.each(named(described))('%s accepts an order with its mandatory fields', (_id, model) => {
     const { constraints, bySource } = needsOf(model);
     const [duration] = constraints.durations;
     const fields = orderOf(model, bySource ? {} : { duration });
@@ -111,7 +111,7 @@ describe('a video model', () => {
   });
 });
 
-/** Every length at which the price may change, and one on either side of it. */
+/** Lengths at which the price may change, with the lengths just below and above. */
 function lengthsOf({ spec }: MusicModel): (number | undefined)[] {
   const { duration_options: options, min_duration: least, max_duration: most, pricing } = spec;
   if (options) return [...options];
@@ -124,10 +124,10 @@ function lengthsOf({ spec }: MusicModel): (number | undefined)[] {
 }
 
 describe('a music model', () => {
-  // A model whose price nobody can say before it has worked is offline.
+  // A model whose price is unknown before it has worked is offline.
   const sold = all('music').filter(({ listing }) => listing?.offline !== true);
 
-  it.each(named(sold))('%s', (_id, model) => {
+  it.each(named(sold))('%s has a price for every length', (_id, model) => {
     const { spec } = model;
     const prompt = 'slow rain on a tin roof at night'.slice(0, spec.prompt_character_limit ?? 100);
     const lyrics = spec.lyrics_required ? { lyrics_prompt: 'la la la' } : {};
@@ -144,14 +144,14 @@ describe('a music model', () => {
     expect(byLength).toEqual(byLength.toSorted(ascending));
   });
 
-  it.each(named(all('music')))('%s has the voice and the format that it takes by default', (_id, { spec }) => {
+  it.each(named(all('music')))('%s lists its default voice and format', (_id, { spec }) => {
     if (spec.default_voice !== undefined) expect(spec.voices).toContain(spec.default_voice);
     if (spec.default_format !== undefined) expect(spec.supported_formats).toContain(spec.default_format);
   });
 });
 
-describe('a model of pictures', () => {
-  it.each(named(all('image')))('%s', (_id, model) => {
+describe('an image model', () => {
+  it.each(named(all('image')))('generates with %s at a price', (_id, model) => {
     const { spec } = model;
     for (const resolution of [undefined, ...resolutionsOf(spec)]) {
       for (const quality of [undefined, ...qualitiesOf(spec)]) {
@@ -165,22 +165,25 @@ describe('a model of pictures', () => {
     }
   });
 
-  it.each(named(all('inpaint').filter(({ spec }) => spec.pricing !== undefined)))('%s', (_id, model) => {
-    const { spec } = model;
-    for (const resolution of [undefined, ...resolutionsOf(spec)]) {
-      const tier = chooseTier(spec, { resolution, quality: undefined }, { strict: true });
-      expect(tier).toMatchObject({ ok: true });
-      if (!tier.ok) continue;
-      const prices = Array.from({ length: mostInputImages(spec) }, (_, more) =>
-        priceOfEdit(spec, { ...tier, imageCount: more + 1 }),
-      );
-      for (const [more, price] of prices.entries()) expectSold(model, price, `${more + 1} ${resolution}`);
-      const costs = prices.map((price) => price?.usd ?? -1n);
-      expect(costs).toEqual(costs.toSorted(ascending));
-    }
-  });
+  it.each(named(all('inpaint').filter(({ spec }) => spec.pricing !== undefined)))(
+    'edits with %s at a price',
+    (_id, model) => {
+      const { spec } = model;
+      for (const resolution of [undefined, ...resolutionsOf(spec)]) {
+        const tier = chooseTier(spec, { resolution, quality: undefined }, { strict: true });
+        expect(tier).toMatchObject({ ok: true });
+        if (!tier.ok) continue;
+        const prices = Array.from({ length: mostInputImages(spec) }, (_, more) =>
+          priceOfEdit(spec, { ...tier, imageCount: more + 1 }),
+        );
+        for (const [more, price] of prices.entries()) expectSold(model, price, `${more + 1} ${resolution}`);
+        const costs = prices.map((price) => price?.usd ?? -1n);
+        expect(costs).toEqual(costs.toSorted(ascending));
+      }
+    },
+  );
 
-  it.each(named(all('upscale')))('%s', (_id, model) => {
+  it.each(named(all('upscale')))('upscales with %s at a price', (_id, model) => {
     const prices = [1, 2, 2.1, 4].map((scale) => priceOfUpscale(model.spec, scale));
     for (const price of prices) expectSold(model, price, 'an upscale');
     expect(prices[0]).toEqual(prices[1]);
@@ -189,10 +192,10 @@ describe('a model of pictures', () => {
   });
 });
 
-describe('a model of speech', () => {
+describe('a speech model', () => {
   const FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const;
 
-  it.each(named(all('tts')))('%s', (_id, model) => {
+  it.each(named(all('tts')))('speaks with %s at a known price', (_id, model) => {
     expectSold(model, priceOfSpeech(model, 1), 'a letter');
     expect(voiceOf(model, undefined)).toMatchObject({ ok: true });
     for (const voice of model.spec.voices ?? []) expect(voiceOf(model, voice)).toEqual({ ok: true, voice });
@@ -203,19 +206,19 @@ describe('a model of speech', () => {
     }
   });
 
-  it.each(named(all('asr')))('%s', (_id, model) => {
+  it.each(named(all('asr')))('transcribes with %s at a known price', (_id, model) => {
     expectSold(model, priceOfRecording(model, 1), 'a millisecond');
   });
 
-  it.each(named(all('voice-changer')))('%s', (_id, model) => {
+  it.each(named(all('voice-changer')))('changes voices with %s at a known price', (_id, model) => {
     for (let seconds = 1; seconds <= model.maxSourceAudioDurationSeconds; seconds += 1) {
       expectSold(model, quoteVoiceChanger(model, seconds), `${seconds} s`);
     }
   });
 });
 
-describe('a model of text', () => {
-  it.each(named([...all('text'), ...all('decision')]))('%s', (_id, model) => {
+describe('a text model', () => {
+  it.each(named([...all('text'), ...all('decision')]))('%s has a price for every use', (_id, model) => {
     const boundFor = (promptTokens: number) =>
       boundOf(model.spec.pricing, { promptTokens, outputTokens: 1, cachesForHour: true });
     expectSold(model, boundFor(1), 'two tokens');

@@ -1,4 +1,4 @@
-/** A model as `GET /models` shows it (MODEL-1 to MODEL-3), member by member. */
+/** A model in `GET /models` (MODEL-1 to MODEL-3), member by member. */
 import { describe, expect, it } from 'vitest';
 import type { ImageModel, InpaintModel, Model, MusicModel, TextModel } from '../../../domain/catalogue/model.ts';
 import { presentModel } from '../../../domain/catalogue/presentModel.ts';
@@ -28,7 +28,7 @@ function shown(model: Model, more: Partial<Parameters<typeof presentModel>[0]> =
 }
 
 describe('every model', () => {
-  it('says who sells it, what it is, and what is published of it', () => {
+  it('shows its owner, its kind, and its published facts', () => {
     expect(shown(IMAGE, { offline: true, traits: ['fastest'] })).toEqual({
       ...{ id: 'some', object: 'model', created: 1_767_225_600, owned_by: 'acme', type: 'image' },
       model_spec: {
@@ -38,14 +38,14 @@ describe('every model', () => {
     });
   });
 
-  it('says nothing of its provider, of its name there, or of the names that requests may use', () => {
+  it('hides its provider, its upstream name, and its aliases', () => {
     const text = JSON.stringify(shown({ ...TEXT, aliases: ['alias'], size: 'L', mediaTokens: { perAudioSecond: 7 } }));
     for (const secret of ['house', 'upstreamModel', 'alias', '"L"', 'mediaTokens']) {
       expect(text).not.toContain(secret);
     }
   });
 
-  it('leaves out what there is nothing to say about', () => {
+  it('omits members without a value', () => {
     const { model_spec: spec } = shown({ ...IMAGE, description: '', modelSource: '' });
     expect(spec).not.toHaveProperty('description');
     expect(spec).not.toHaveProperty('modelSource');
@@ -66,19 +66,19 @@ describe('every model', () => {
       [],
     ],
     ['its own switch, by no other name', { offline: true, traits: ['default'] }, { offline: false, traits: [] }, []],
-  ])('says of its entry %s', (_what, listing, members, absent) => {
+  ])("shows the entry's %s", (_what, listing, members, absent) => {
     const { model_spec: spec } = shown({ ...IMAGE, ...(listing && { listing }) });
     expect(spec).toMatchObject(members);
     for (const name of absent) expect(spec).not.toHaveProperty(name);
   });
 
-  it('says what it is reduced by', () => {
+  it('shows its discount', () => {
     expect(shown({ ...IMAGE, discountToUser: 0.2 })).toMatchObject({ discount_to_user: 0.2 });
   });
 });
 
 describe('a text model', () => {
-  it('says its context twice, and every flag', () => {
+  it('shows its context twice, and every flag', () => {
     const entry = {
       ...TEXT.spec,
       capabilities: { supportsVision: true, quantization: 'fp8', maxImages: 4 },
@@ -96,13 +96,13 @@ describe('a text model', () => {
     ['abort', 'abort', { house: { kind: 'openai', onDisconnect: 'drain' } }],
     ['drain', 'drain', { house: { kind: 'openai' } }],
     ['abort', undefined, { other: { kind: 'openai', onDisconnect: 'drain' } }],
-  ] as const)('says what becomes of a stream that is left: %s', (expected, own, providers) => {
+  ] as const)('shows the behaviour of an abandoned stream: %s', (expected, own, providers) => {
     const model: TextModel = { ...TEXT, spec: { ...TEXT.spec, ...(own && { onDisconnect: own }) } };
     expect(shown(model, { providers }).model_spec).toMatchObject({ onDisconnect: expected });
   });
 });
 
-describe('a model of edits', () => {
+describe('an edit model', () => {
   const inpaint = (spec: Partial<InpaintSpec>): InpaintModel => ({
     ...BASE,
     ...{ kind: 'inpaint', type: 'inpaint' },
@@ -114,7 +114,7 @@ describe('a model of edits', () => {
     ['its capabilities', { capabilities: { maxInputImages: 4 } }, 4],
     ['its constraints', { constraints: { maxInputImages: 5, combineImages: true } }, 5],
     ['both, of which the first counts', { capabilities: { maxInputImages: 4 }, constraints: { maxInputImages: 5 } }, 4],
-  ])('says in both places how many images it takes, from %s', (_where, spec, most) => {
+  ])('shows its number of input images in both places, from %s', (_where, spec, most) => {
     const found = shown(inpaint(spec)).model_spec as { capabilities?: object; constraints?: object };
     expect(found.capabilities).toEqual(most && { maxInputImages: most });
     expect(found.constraints).toEqual(most && { ...spec.constraints, maxInputImages: most });
@@ -122,7 +122,7 @@ describe('a model of edits', () => {
 });
 
 describe('a video model', () => {
-  it('says of sound what it does not do, and nothing of what is not published', () => {
+  it('shows that it lacks sound, and nothing that is not published', () => {
     const model = video({ inputs: { referenceImages: 3 }, price: { perSecond: { any: PRICE } } });
     const { model_spec: spec } = shown(model);
     expect(spec).toMatchObject({
@@ -138,13 +138,13 @@ describe('a video model', () => {
   });
 });
 
-describe('prices by the length of a recording', () => {
+describe('prices by recording length', () => {
   const music = (pricing: MusicSpec['pricing']): MusicModel => ({
     ...{ ...BASE, kind: 'music', type: 'music' },
     spec: { pricing },
   });
 
-  it('each say from which second to which they hold, whatever the order of the entry', () => {
+  it('each show the range of seconds that they apply to, in any order of the entry', () => {
     const durations = { '120': PRICE, '60': PRICE, '300': { ...PRICE, min_seconds: 200 } };
     const found = shown(music({ durations })).model_spec as unknown as { pricing: object };
     expect(found.pricing).toEqual({

@@ -1,4 +1,4 @@
-/** From what a model says to typed answers, without a model. */
+/** Converts model outputs to typed answers, without a model. */
 import { describe, expect, it, test } from 'vitest';
 import { certaintyOf, fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { optionsIn, questionText } from '../../../domain/decisions/prompt.ts';
@@ -14,7 +14,7 @@ const token = (probabilities: Record<string, number>) => {
 };
 const rounded = (values: readonly number[] | null) => values?.map((each) => Math.round(each * 1e6) / 1e6);
 
-describe('probabilities of a token', () => {
+describe('token probabilities', () => {
   test.each<[string, Record<string, number>, number[] | undefined]>([
     ['are shares of what the labels have together', { A: 0.6, B: 0.2, The: 0.2 }, [0.75, 0.25]],
     [
@@ -46,7 +46,7 @@ describe('probabilities of a token', () => {
   });
 });
 
-describe('probabilities of samples', () => {
+describe('sample probabilities', () => {
   test.each<[string, string[], number[] | undefined]>([
     ['leave a doubt where all agree', Array(10).fill('A'), [10.5 / 11, 0.5 / 11]],
     ['read a label in its usual clothes', ['A', ' a.', '**A**', 'A) red', 'B'], [4.5 / 6, 1.5 / 6]],
@@ -57,7 +57,7 @@ describe('probabilities of samples', () => {
   });
 });
 
-describe('certainty', () => {
+describe('certainty of an answer', () => {
   test.each<[number[], number]>([
     [[1], 1],
     [[1, 0], 1],
@@ -65,7 +65,7 @@ describe('certainty', () => {
     [[0.25, 0.25, 0.25, 0.25], 0],
   ])('of %j is %d', (probabilities, expected) => expect(certaintyOf(probabilities)).toBeCloseTo(expected, 12));
 
-  it('grows with the likeliest', () => {
+  it('grows with the probability of the likeliest option', () => {
     expect(certaintyOf([0.9, 0.1])).toBeGreaterThan(certaintyOf([0.6, 0.4]));
   });
 });
@@ -73,7 +73,7 @@ describe('certainty', () => {
 describe('an answer', () => {
   const score: Question = { type: 'score', instructions: '?', criteria: ['low', 'middle', 'high'] };
 
-  it('to a scale is its mean, with the legend', () => {
+  it('on a scale is its mean, with the legend', () => {
     expect(decisionAnswerOf(score, [0.25, 0.25, 0.5])).toMatchObject({
       score: 1.25,
       legend: { 0: 'low', 1: 'middle', 2: 'high' },
@@ -81,7 +81,7 @@ describe('an answer', () => {
     });
   });
 
-  it('to a choice names the likeliest, whatever the options are called', () => {
+  it('to a choice names the likeliest option, whatever the options are called', () => {
     const criteria = JSON.parse('{"toString":null,"__proto__":"x","b":null}') as Record<string, string | null>;
     const answer = decisionAnswerOf({ type: 'choice', instructions: '?', criteria }, [0.2, 0.7, 0.1]);
     expect(answer).toMatchObject({ choice: '__proto__' });
@@ -100,15 +100,15 @@ describe('an answer', () => {
   });
 });
 
-describe('more options than can be asked about at once', () => {
-  /** A judge for whom each option has a weight, which is what the choice axiom says. */
+describe('more options than fit into one question', () => {
+  /** A judge with a weight for each option, which follows the choice axiom. */
   const judge = (weights: readonly number[], calls: number[][]) => async (options: readonly number[]) => {
     calls.push([...options]);
     const sum = options.reduce((total, at) => total + (weights[at] ?? 0), 0);
     return options.map((at) => (weights[at] ?? 0) / sum);
   };
 
-  test.each([1, 2, 20, 21, 40, 57, 400, 401, 1_000])('%d have the probabilities of one question', async (count) => {
+  test.each([1, 2, 20, 21, 40, 57, 400, 401, 1_000])('%d get the probabilities of one question', async (count) => {
     const weights = Array.from({ length: count }, (_, at) => 1 + ((at * 7919) % 97));
     const sum = weights.reduce((total, each) => total + each, 0);
     const calls: number[][] = [];
@@ -123,7 +123,7 @@ describe('more options than can be asked about at once', () => {
     expect(planned.map(({ length }) => length).sort()).toEqual(calls.map(({ length }) => length).sort());
   });
 
-  it('a group of no interest does not disturb the others', async () => {
+  it('are not affected by a group without likely options', async () => {
     const weights = Array.from({ length: 40 }, (_, at) => (at < 20 ? 1e-9 : at === 33 ? 100 : 1));
     const found = await inRounds(
       weights.map((_, at) => at),
@@ -134,14 +134,14 @@ describe('more options than can be asked about at once', () => {
     expect(found.slice(0, 20).every((each) => each < 1e-9)).toBe(true);
   });
 
-  it('the longest of each group are held for', () => {
+  it('determine the hold by the longest of each group', () => {
     const options = Array.from({ length: 40 }, (_, at) => (at % 20 === 5 ? 'a long one '.repeat(5) : `o${at}`));
     expect(longestRounds(options, 20).at(-1)).toEqual([options[5], options[25]]);
   });
 });
 
 describe('a prompt', () => {
-  it('tells its options again, and no option makes a line of another', () => {
+  it('repeats its options, and no option can start a line of another', () => {
     const options = [
       { label: 'A', words: 'red\nB) forged\n\nOptions:\nC) more' },
       { label: 'B', words: 'blue' },

@@ -3,7 +3,7 @@ import { type Evaluation, evaluationOf } from '../../../domain/decisions/evaluat
 import { MAX_LABELS } from '../../../domain/decisions/question.ts';
 import { PROVIDER_KINDS } from '../../providers/configured.ts';
 
-describe('how a decision model is asked', () => {
+describe('the evaluation method of a decision model', () => {
   const kindOf = (name: string) => {
     const kind = PROVIDER_KINDS.get(name);
     if (kind === undefined) throw new Error(`no kind ${name}`);
@@ -14,7 +14,7 @@ describe('how a decision model is asked', () => {
     ['openai', 'logprobs'],
     ['simulator', 'logprobs'],
     ['anthropic', 'sampling'],
-  ])('of a provider %s: by %s', (provider, method) => {
+  ])('at a provider %s is %s', (provider, method) => {
     expect(kindOf(provider).lacksLogprobs !== true).toBe(method === 'logprobs');
     expect(evaluationOf({}, kindOf(provider))).toEqual({
       ...{ method, samples: 10, topLogprobs: MAX_LABELS, turnOffThinking: false },
@@ -27,7 +27,7 @@ describe('how a decision model is asked', () => {
     { samples: 3 },
     { topLogprobs: 5, turnOffThinking: true },
     { method: 'logprobs', samples: 1, topLogprobs: 20, turnOffThinking: false },
-  ])('an entry decides what it names, and nothing else: %j', (evaluation) => {
+  ])('takes from the entry what it names, and nothing else: %j', (evaluation) => {
     for (const provider of ['openai', 'anthropic'] as const) {
       expect(evaluationOf({ evaluation }, kindOf(provider))).toEqual({
         ...evaluationOf({}, kindOf(provider)),

@@ -49,19 +49,19 @@ describe('an audio order', () => {
     ['an unknown voice', { voices: ['Aria'] }, { voice: 'Bert' }, 'voice'],
     ['a voice id that is a path', { voices: ['Aria'], supports_custom_voice_id: true }, { voice: '../x' }, 'voice'],
   ] satisfies [string, Partial<MusicSpec>, Partial<AudioFields>, string][])(
-    'is refused by name for %s',
+    'is refused with the name of the field for %s',
     (_, spec, fields, field) => {
       expect(offer(spec, fields)).toMatchObject({ ok: false, field });
     },
   );
 
-  it('tells which voices there are to choose from', () => {
+  it('lists the available voices', () => {
     expect(offer({ voices: ['Aria', 'Bill'] }, { voice: 'Bert' })).toMatchObject({
       supportedVoices: ['Aria', 'Bill'],
     });
   });
 
-  it('says every option that the model has, with its default', () => {
+  it('contains every option of the model, with its default', () => {
     const spec = {
       ...{ supports_lyrics: true, supports_force_instrumental: true, supports_lyrics_optimizer: true },
       ...{ supports_loop: true, supports_speed: true, default_speed: 1.1, voices: ['Aria', 'Bill'] },
@@ -76,7 +76,7 @@ describe('an audio order', () => {
     });
   });
 
-  it('says no option that the model does not have', () => {
+  it('contains no option that the model lacks', () => {
     expect(offer({})).toMatchObject({ order: { kind: 'audio', prompt: PROMPT } });
     expect(Object.keys((offer({}) as { order: object }).order)).toEqual(['kind', 'prompt']);
   });
@@ -105,18 +105,18 @@ describe('the price of an audio order', () => {
     ['a second', { per_second: usd(0.002875) }, { characters: 9, durationSeconds: 7 }, 20_125_000n, 'second', '7'],
     ['the first tier', { durations: tiers }, { characters: 9, durationSeconds: 60 }, 690_000_000n, 'generation', '1'],
     ['the next tier', { durations: tiers }, { characters: 9, durationSeconds: 61 }, 1_380_000_000n, 'generation', '1'],
-  ] as const)('goes by %s', (_, pricing, usage, price, unit, units) => {
+  ] as const)('depends on %s', (_, pricing, usage, price, unit, units) => {
     const terms = priceAudio(music({ pricing }), usage);
     expect(terms).toMatchObject({ price: { usd: price, diem: price }, unit, units });
   });
 
-  it('is none beyond the last tier', () => {
+  it('is undefined beyond the last tier', () => {
     expect(priceAudio(music({ pricing: { durations: tiers } }), { characters: 1, durationSeconds: 121 })).toBe(
       undefined,
     );
   });
 
-  it('counts a letter of any script once', () => {
+  it('counts a character of any script once', () => {
     const pricing = { per_thousand_characters: usd(1) };
     const words = 'Grüße 👋🏽 из 東京';
     expect(offer({ pricing, min_prompt_length: 1 }, { prompt: words })).toMatchObject({

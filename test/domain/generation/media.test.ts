@@ -19,12 +19,12 @@ const FIELDS: [MediaPlace, string][] = [
 ];
 
 describe('a medium of an order', () => {
-  it('is called by the field that it came in, whatever its role', () => {
+  it('is named after the field that it came in, whatever its role', () => {
     expect(FIELDS.map(([{ role }]) => role)).toEqual([...MEDIA_ROLES]);
     for (const [place, field] of FIELDS) expect(fieldOf(place)).toBe(field);
   });
 
-  it('has limits of its own kind in every role', () => {
+  it('has the limits of its kind in every role', () => {
     for (const role of MEDIA_ROLES) expect(limitsOfRole(role).kind, role).toBe(kindOfRole(role));
   });
 });

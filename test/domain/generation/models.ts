@@ -1,4 +1,4 @@
-/** Entries with what a test is about, and nothing else. */
+/** Minimal model entries for tests. */
 import type { MusicModel, VideoInputs, VideoModel, VideoPrice } from '../../../domain/catalogue/model.ts';
 import type { MusicSpec, PublishedPrice, VideoSpec } from '../../../domain/catalogue/specs.ts';
 

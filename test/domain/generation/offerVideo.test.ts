@@ -137,11 +137,11 @@ describe('a video order', () => {
       { prompt: undefined, video_url: URL, enhancement_model: 'clean', upscale_factor: 2 },
       'upscale_factor',
     ],
-  ] satisfies [string, VideoEntry, VideoFields, string][])('is refused by name for %s', (_, entry, fields, field) => {
+  ] satisfies [string, VideoEntry, VideoFields, string][])('is refused by field for %s', (_, entry, fields, field) => {
     expect(offer(entry, fields)).toMatchObject({ ok: false, field });
   });
 
-  it('has every default of the model before anything is quoted or sent', () => {
+  it('has every default of the model before it is quoted or sent', () => {
     const entry: VideoEntry = {
       constraints: { audio: true, audio_configurable: true },
       inputs: { bitrateMode: true, omniReferenceTasks: ['reference', 'auto'] },
@@ -185,13 +185,13 @@ describe('a video order', () => {
     });
   });
 
-  it('is priced at the longest length where the service decides', () => {
+  it('is priced at the maximum length when the service decides', () => {
     const found = offer({ constraints: { durations: ['5s', '15s', 'auto'] } }, { duration: 'auto' });
     expect(found).toMatchObject({ ok: true, usage: { durationSeconds: 15 } });
     expect((found as { order: object }).order).not.toHaveProperty('durationSeconds');
   });
 
-  it('of an upscaler doubles unless told, and only cleans where its model does', () => {
+  it('of an upscaler doubles by default, and only enhances if its model does', () => {
     const silent = { prompt: undefined, duration: undefined, video_url: URL };
     expect(offer(UPSCALER, { ...silent, sharp: 0.3, target_fps: 60 })).toMatchObject({
       order: { upscale: { factor: 2, enhancementModel: 'fine', sharp: 0.3, targetFps: 60 } },

@@ -45,7 +45,7 @@ describe('the price of a video', () => {
       520_000_000n,
     ],
   ] satisfies [string, VideoPrice, VideoUsage, MeasuredVideo | undefined, bigint][])(
-    'goes by %s',
+    'depends on %s',
     (_, price, usage, measured, nano) => {
       expect(priceVideo(video({ price }), usage, measured)?.price).toEqual({ usd: nano, diem: nano });
     },
@@ -55,11 +55,11 @@ describe('the price of a video', () => {
     ['a resolution without a price', { perSecond: { '480p': usd(1) } }, { resolution: '720p', durationSeconds: 1 }],
     ['a length that nobody knows', SECONDS, { resolution: '480p' }],
     ['a source that was not measured', HEIGHTS, { upscale: { factor: 2 } }],
-  ] satisfies [string, VideoPrice, VideoUsage][])('is none for %s', (_, price, usage) => {
+  ] satisfies [string, VideoPrice, VideoUsage][])('is undefined for %s', (_, price, usage) => {
     expect(priceVideo(video({ price }), usage)).toBe(undefined);
   });
 
-  it('says units and the price of one that multiply to it', () => {
+  it('has units and a price per unit that multiply to it', () => {
     const fast = priceVideo(video({ price: HEIGHTS }), { upscale: { factor: 1, targetFps: 60 } }, source(10, 720));
     expect(fast).toMatchObject({ unit: 'second', units: '10', pricePerUnitUsd: 26_000_000n });
   });

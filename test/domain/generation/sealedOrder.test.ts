@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type SealedOrder, sealOrder, unsealOrder } from '../../../domain/generation/sealedOrder.ts';
 
-describe('an order in storage', () => {
+describe('a sealed order', () => {
   it.each<[string, SealedOrder]>([
     ['audio', { order: { kind: 'audio', prompt: 'A “tune”\n\u2028😀', durationSeconds: 30 }, media: [] }],
     [
@@ -14,7 +14,7 @@ describe('an order in storage', () => {
         ],
       },
     ],
-  ])('of %s is read as it was written', (_kind, order) => {
+  ])('with %s is read as it was written', (_kind, order) => {
     expect(unsealOrder(sealOrder(order))).toEqual(order);
   });
 
@@ -28,7 +28,7 @@ describe('an order in storage', () => {
     ['an order that is null', '{"order":null,"media":[]}'],
     ['no media', '{"order":{"kind":"audio"}}'],
     ['media that are no list', '{"order":{"kind":"audio"},"media":{}}'],
-  ])('is damaged when there is %s', (_what, text) => {
+  ])('is damaged if there is %s', (_what, text) => {
     expect(() => unsealOrder(text)).toThrow();
   });
 });

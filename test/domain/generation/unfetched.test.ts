@@ -3,7 +3,7 @@ import { ERROR_CODES, FareboxError } from '../../../domain/errors.ts';
 import { unfetched } from '../../../domain/generation/unfetched.ts';
 
 describe('a medium that could not be fetched', () => {
-  it('is refused in one sentence, whatever was found at its address', () => {
+  it('is refused with the same message, whatever was found at its URL', () => {
     const causes = ['connect ECONNREFUSED 10.0.0.5:80', 'blocked: 169.254.169.254', '404', 'timeout'];
     const refusals = causes.map((internal) =>
       unfetched(new FareboxError({ code: 'invalid_source', message: internal, internal }), 'image_url'),
@@ -14,7 +14,7 @@ describe('a medium that could not be fetched', () => {
     }
   });
 
-  it('is told how large it may be, by the name of its field', () => {
+  it('is refused with its size limit and the name of its field', () => {
     const error = new FareboxError({ code: 'payload_too_large', message: 'At most 25 MB' });
     expect(unfetched(error, 'keyframes[3].image_url')).toEqual({
       code: 'payload_too_large',
@@ -24,14 +24,14 @@ describe('a medium that could not be fetched', () => {
   });
 
   it.each(ERROR_CODES.filter((code) => code !== 'invalid_source' && code !== 'payload_too_large'))(
-    'is not the fault of its address when the error is %s',
+    'is not blamed on its URL when the error is %s',
     (code) => {
       expect(unfetched(new FareboxError({ code, message: 'words' }), 'image_url')).toBeUndefined();
     },
   );
 
   it.each([new Error('socket hang up'), 'text', undefined, null, { code: 'invalid_source' }])(
-    'is not the fault of its address when it is %s',
+    'is not blamed on its URL when the error is a value like %s',
     (error) => {
       expect(unfetched(error, 'image_url')).toBeUndefined();
     },

@@ -38,7 +38,7 @@ function order(entry: VideoEntry, fields: UpscaleFields) {
 }
 
 describe('the order of an upscaler', () => {
-  it('carries every field that the model has', () => {
+  it('contains every field of the model', () => {
     expect(order(TOPAZ, EVERY_FIELD)).toEqual({
       ok: true,
       member: {
@@ -72,7 +72,7 @@ describe('the order of an upscaler', () => {
     expect(order(entry, fields)).toEqual({ ok: true, member: { upscale } });
   });
 
-  it.each(Object.keys(EVERY_FIELD))('refuses %s by name where the model does not have it', (field) => {
+  it.each(Object.keys(EVERY_FIELD))('refuses %s by name if the model does not have it', (field) => {
     const one = { [field]: EVERY_FIELD[field as keyof UpscaleFields] } as UpscaleFields;
     expect(order({}, one)).toMatchObject({ ok: false, field });
     if (field === 'upscale_factor') return;
@@ -90,7 +90,7 @@ describe('the order of an upscaler', () => {
     expect(order(TOPAZ, fields)).toMatchObject({ ok: false, field });
   });
 
-  it('is absent of models that enlarge nothing', () => {
+  it('is absent for models that do not upscale', () => {
     expect(order({}, {})).toEqual({ ok: true, member: {} });
   });
 });

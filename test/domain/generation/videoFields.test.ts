@@ -24,8 +24,8 @@ const EVERYTHING: VideoFields = {
   ],
 };
 
-describe('the media that an order names', () => {
-  it('are each there once, called by the field that they came in', () => {
+describe('the media of an order', () => {
+  it('occur once each, named after the field that they came in', () => {
     const media = mediaOf(EVERYTHING);
     expect(media.map((medium) => [fieldOf(medium), medium.url])).toEqual([
       ['image_url', 'u:image'],
@@ -50,7 +50,7 @@ describe('the media that an order names', () => {
     expect(new Set(media.map(({ role }) => role))).toEqual(new Set(MEDIA_ROLES));
   });
 
-  it('have places of their own, so that no two share a file', () => {
+  it('have distinct places, so that no two share a file', () => {
     const places = mediaOf(EVERYTHING).map(({ role, index, element }) => `${role} ${index} ${element}`);
     expect(new Set(places).size).toBe(places.length);
   });
@@ -60,7 +60,7 @@ describe('the media that an order names', () => {
     ['words alone', { prompt: 'a tram', duration: '5s' }],
     ['empty lists', { reference_image_urls: [], elements: [], keyframes: [], scene_image_urls: [] }],
     ['elements of nothing', { elements: [{}, { reference_image_urls: [] }] }],
-  ])('are none of an order of %s', (_what, fields) => {
+  ])('are empty for an order of %s', (_what, fields) => {
     expect(mediaOf(fields)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Rules about the media of an order at their edges; test/domain/generation/offerVideo.test.ts has one case of each. */
+/** Edge cases of the rules about media of an order; test/domain/generation/offerVideo.test.ts has one case of each. */
 import { describe, expect, it } from 'vitest';
 import type { VideoFields } from '../../../domain/generation/videoFields.ts';
 import { wrongMedia } from '../../../domain/generation/videoMediaRules.ts';
@@ -58,7 +58,7 @@ describe('lists of media', () => {
     ['keyframes', 'keyframes', (count: number) => frames(...urls(count).keys())],
   ] as const;
 
-  it.each(LISTS)('%s: as many as the model takes, and not one more', (field, input, make) => {
+  it.each(LISTS)("%s: accepts up to the model's maximum", (field, input, make) => {
     const entry = { inputs: { [input]: 3 } };
     expect(fieldOf(entry, { [field]: make(3) })).toBeUndefined();
     expect(fieldOf(entry, { [field]: make(4) })).toBe(field);
@@ -73,7 +73,7 @@ describe('lists of media', () => {
     ['beside a reference image', { reference_image_urls: urls(1) }, undefined],
     ['beside a reference video', { reference_video_urls: urls(1) }, undefined],
     ['beside an image that is no reference', { image_url: URL }, 'reference_audio_urls'],
-  ])('reference sounds need a reference that is seen: %s', (_what, fields, wrong) => {
+  ])('reference sounds need a visual reference: %s', (_what, fields, wrong) => {
     const inputs = { image: 'optional', referenceImages: 4, referenceVideos: 4, referenceAudios: 2 } as const;
     expect(fieldOf({ ...IMAGE, inputs }, { reference_audio_urls: urls(2), ...fields })).toBe(wrong);
   });
@@ -86,7 +86,7 @@ describe('elements', () => {
     [[{ reference_image_urls: [URL] }], 'elements.0'],
     [[{ video_url: URL }, {}], 'elements.1'],
     [[{}, {}], 'elements.0'],
-  ])('%j: the first that shows nothing is %s', (elements, wrong) => {
+  ])('%j: the first without a medium is %s', (elements, wrong) => {
     expect(fieldOf({ inputs: { elements: 4 } }, { elements })).toBe(wrong);
   });
 });

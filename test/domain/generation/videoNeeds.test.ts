@@ -8,7 +8,7 @@ const TEXT: VideoNeeds = {
   ...{ bySource: false, upscales: false },
 };
 
-describe('what a video model takes and insists on', () => {
+describe('accepted and mandatory inputs of a video model', () => {
   it.each<[string, VideoEntry, Partial<VideoNeeds>]>([
     ['words alone', {}, {}],
     ['an image for a model of images', { constraints: { model_type: 'image-to-video' } }, { image: 'required' }],
@@ -42,7 +42,7 @@ describe('what a video model takes and insists on', () => {
     expect(inputs).toEqual(entry.inputs ?? {});
   });
 
-  it('is words alone of an entry without constraints, which then lists no choices', () => {
+  it('are only a prompt for an entry without constraints, which then lists no choices', () => {
     const { spec: _, ...entry } = video();
     const needs = needsOf({ ...entry, spec: {} });
     expect(needs).toMatchObject({ prompt: 'required', image: 'none', video: 'none', bySource: false });

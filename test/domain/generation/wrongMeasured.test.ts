@@ -30,7 +30,7 @@ describe('a reference image', () => {
     [600, 300, true],
     [601, 300, false],
     [4_000, 3_000, true],
-  ])('of %i × %i is taken: %s', (width, height, isTaken) => {
+  ])('of %i × %i is accepted: %s', (width, height, isTaken) => {
     const wrong = wrongMeasured(video(LIMITED), [image(width, height)]);
     expect(wrong?.field).toBe(isTaken ? undefined : 'reference_image_urls[0]');
   });
@@ -39,17 +39,17 @@ describe('a reference image', () => {
     [1, 1],
     [10_000, 1],
     [1, 10_000],
-  ])('of %i × %i is taken where the model sets no limits', (width, height) => {
+  ])('of %i × %i is accepted if the model sets no limits', (width, height) => {
     expect(wrongMeasured(video(), [image(width, height)])).toBeUndefined();
   });
 
-  it('is named by its place when it is the one that is wrong', () => {
+  it('is named by its index when it is invalid', () => {
     const wrong = wrongMeasured(video(LIMITED), [image(500, 500), image(10, 10, 1), image(5, 5, 2)]);
     expect(wrong).toMatchObject({ field: 'reference_image_urls[1]' });
     expect(wrong?.message).toContain('300 pixels');
   });
 
-  it('is the only medium that these limits are for', () => {
+  it('is the only medium to which these limits apply', () => {
     const others = (['image', 'end_image', 'scene_image', 'keyframe'] as const).map((role) =>
       medium({ role, width: 10, height: 10 }),
     );
@@ -65,12 +65,12 @@ describe('reference videos together', () => {
     [[5, 5, 5.0005], true],
     [[5, 5, 5.1], false],
     [[15.01], false],
-  ])('of %j s are taken: %s', (lengths, areTaken) => {
+  ])('of %j s are accepted: %s', (lengths, areTaken) => {
     const wrong = wrongMeasured(video(LIMITED), lengths.map(clip));
     expect(wrong?.field).toBe(areTaken ? undefined : 'reference_video_urls');
   });
 
-  it('may be of any length where the model sets none', () => {
+  it('may have any length if the model sets no limit', () => {
     expect(wrongMeasured(video(), [clip(100), clip(200, 1)])).toBeUndefined();
   });
 });

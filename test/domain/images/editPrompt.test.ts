@@ -6,19 +6,19 @@ import { UNDERSTOOD } from './editPrompts.ts';
 import { REFUSED } from './refusedPrompts.ts';
 
 describe('an edit prompt', () => {
-  it('is read as the steps that it names, in their order', () => {
+  it('is parsed into the named steps, in their order', () => {
     for (const [prompt, images, plan] of UNDERSTOOD) {
       expect([prompt, planEdit(prompt, images)]).toEqual([prompt, plan]);
     }
   });
 
-  it('is refused as a whole where a part of it is not understood, contradictory or nothing', () => {
+  it('is refused as a whole if a part of it is unknown, contradictory or empty', () => {
     for (const [prompt, images, why] of REFUSED) {
       expect(refusalOf(() => planEdit(prompt, images)).slice(0, why.length + 36)).toContain(why);
     }
   });
 
-  it('is read or refused quickly, whatever it is made of', () => {
+  it('is parsed or refused quickly, whatever it contains', () => {
     const pieces = [
       '"',
       "'",
@@ -46,13 +46,13 @@ describe('an edit prompt', () => {
     }
   });
 
-  it('has at most 24 things to do', () => {
+  it('has at most 24 steps', () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => `blur by ${at + 1}px`).join(', ');
     expect(planEdit(many(24), 1)).toHaveLength(24);
     expect(refusalOf(() => planEdit(many(25), 1))).toContain('more than 24');
   });
 
-  it('gets the ratio and the size of the request at its end', () => {
+  it('ends with the ratio and the size of the request', () => {
     const plan = planEdit('brighten', 1);
     const base = { width: 3_000, height: 2_000 };
     const added = (wishes: Parameters<typeof completePlan>[2], size = base) =>
@@ -64,7 +64,7 @@ describe('an edit prompt', () => {
     expect(added({ aspectRatio: '1:1' })).toMatchObject([{ do: 'crop', ratio: 1 }]);
   });
 
-  it('is refused where its result would be too large, or the picture unchanged', () => {
+  it('is refused if its result would be too large, or the image unchanged', () => {
     const square = { width: 512, height: 512 };
     const why = (prompt: string, base: { width: number; height: number }, resolution?: string) =>
       refusalOf(() => completePlan(planEdit(prompt, 1), base, resolution === undefined ? {} : { resolution }));

@@ -1,4 +1,4 @@
-/** Prompts and the steps that they are read as: each verb alone, with its words and values, and in sequence. */
+/** Prompts with their parsed steps: each verb alone, with its words and values, and in sequence. */
 import type { EditPlan } from '../../../domain/images/editing/plan.ts';
 
 /** Prompt, number of images, plan. */

@@ -28,7 +28,7 @@ describe('an order of images', () => {
       spec({ supportsStyleReferences: true, constraints: { maxStyleReferences: 4 } }),
       { styleReferences: 4 },
     ],
-  ])('is taken with %s', (_what, entry, wished) => {
+  ])('is accepted with %s', (_what, entry, wished) => {
     expect(wrongImages(entry, wish(wished))).toBeUndefined();
   });
 
@@ -83,7 +83,7 @@ describe('the size of an image', () => {
 });
 
 describe('the styles', () => {
-  it('have names of their own, without spaces around them', () => {
+  it('have distinct names without surrounding spaces', () => {
     expect(new Set(IMAGE_STYLES.map((style) => style.toLowerCase())).size).toBe(IMAGE_STYLES.length);
     expect(IMAGE_STYLES.filter((style) => style !== style.trim())).toEqual([]);
   });

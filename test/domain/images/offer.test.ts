@@ -1,4 +1,4 @@
-/** What of a model's offer an order gets. */
+/** Terms that an order gets from an image model. */
 import { describe, expect, it } from 'vitest';
 import type { InpaintSpec } from '../../../domain/catalogue/specs.ts';
 import {
@@ -55,7 +55,7 @@ describe('a tier', () => {
     expect(chooseTier(spec, wished, lenient)).toMatchObject(expected);
   });
 
-  it('where a resolution is no wish but an order, a model without any refuses it', () => {
+  it('is refused for an ordered resolution if the model has none', () => {
     expect(chooseTier({}, { ...none, resolution: '1K' }, strict)).toMatchObject({
       ok: false,
       field: 'resolution',
@@ -70,11 +70,11 @@ describe('an aspect ratio', () => {
     [{ width: 1000, height: 1300 }, '1:1'],
     [{ width: 1000, height: 1400 }, '9:16'],
     [{ width: 10, height: 900 }, '9:16'],
-  ])('auto is the nearest one of the model: %o', (size, expected) => {
+  ])('of auto is the nearest one of the model: %o', (size, expected) => {
     expect([aspectRatioOf(tiered, 'auto', size), aspectRatioOf(tiered, undefined, size)]).toEqual([expected, expected]);
   });
 
-  it('a named one counts, an unknown one is refused, and a model that lists none keeps the picture as it is', () => {
+  it('is used if listed, refused if unknown, and left unchanged by a model that lists none', () => {
     const size = { width: 5, height: 5 };
     expect(aspectRatioOf(tiered, '9:16', size)).toBe('9:16');
     expect(wrongAspectRatio(tiered, '21:9')).toMatchObject({ field: 'aspect_ratio' });
@@ -86,7 +86,7 @@ describe('an aspect ratio', () => {
   });
 });
 
-it('an edit takes three images unless the model says otherwise', () => {
+it('limits an edit to three images unless the model states another number', () => {
   expect([mostInputImages({}), mostInputImages({ constraints: { combineImages: false, maxInputImages: 5 } })]).toEqual([
     3, 1,
   ]);
@@ -95,16 +95,16 @@ it('an edit takes three images unless the model says otherwise', () => {
   expect(wrongCount({}, 3)).toBeUndefined();
 });
 
-it('a prompt may have as many characters as the model takes', () => {
+it('limits a prompt to the characters of the model', () => {
   expect([wrongPrompt(tiered, '0123456789'), wrongPrompt({}, 'x'.repeat(32_768))]).toEqual([undefined, undefined]);
   expect(wrongPrompt(tiered, '0123456789a')).toMatchObject({ field: 'prompt' });
 });
 
-it('small results are PNG, large ones JPEG', () => {
+it('returns small results as PNG, and large ones as JPEG', () => {
   expect([undefined, '1K', '2K', '4K'].map(usualFormat)).toEqual(['png', 'png', 'jpeg', 'jpeg']);
 });
 
-it('an enlargement stays within 16,777,216 pixels', () => {
+it('limits an upscale to 16,777,216 pixels', () => {
   expect(scaleWithin(4, { width: 512, height: 512 })).toBe(4);
   expect(scaleWithin(4, { width: 2048, height: 2048 })).toBe(2);
   expect(scaleWithin(2, { width: 8000, height: 8000 })).toBe(1);

@@ -1,4 +1,4 @@
-/** Every tier of every built-in entry, calculated once more from the published list in another way: in USD by floats. */
+/** Every tier of every built-in entry, against a separate calculation from the published list, in USD by floats. */
 import { describe, expect, it } from 'vitest';
 import { IMAGE_MODELS, UPSCALE_MODELS } from '../../../domain/catalogue/builtin/images.ts';
 import { INPAINT_MODELS } from '../../../domain/catalogue/builtin/inpaint.ts';
@@ -18,7 +18,7 @@ interface Listed {
   quality?: ByQuality | undefined;
 }
 
-/** In USD, as somebody reads it off the list: the best quality unless one is named, 1K unless a resolution is. */
+/** USD from the list. Defaults: the best quality, and the resolution 1K. */
 function readOff({ plain, resolutions, quality }: Listed, wished: ImageTier): number {
   const resolution = wished.resolution ?? '1K';
   if (!quality) return resolutions?.[resolution]?.usd ?? plain ?? Number.NaN;
@@ -32,7 +32,7 @@ function chosen(spec: Parameters<typeof chooseTier>[0], wished: ImageTier): Imag
   return tier;
 }
 
-describe('an edit costs its resolution at its quality, and each image past the included ones', () => {
+describe('the price of an edit by resolution, quality and additional images', () => {
   it.each(INPAINT_MODELS.filter(({ spec }) => spec.pricing))('$id', ({ spec }) => {
     const { inpaint, resolutions, quality, inputImages } = spec.pricing ?? {};
     for (const wished of tiersOf(spec)) {
@@ -46,7 +46,7 @@ describe('an edit costs its resolution at its quality, and each image past the i
   });
 });
 
-describe('a picture costs its resolution at its quality, times the pictures', () => {
+describe('the price of images by resolution, quality and number', () => {
   it.each(IMAGE_MODELS)('$id', ({ spec }) => {
     const { generation, resolutions, quality } = spec.pricing;
     for (const wished of tiersOf(spec)) {
@@ -59,14 +59,14 @@ describe('a picture costs its resolution at its quality, times the pictures', ()
   });
 });
 
-it('up to twice the size costs one price, more the other', () => {
+it('has one price up to twice the size, and another above', () => {
   const [upscaler] = UPSCALE_MODELS;
   if (!upscaler) throw new Error('no upscaler');
   const priced = [1, 2, 2.01, 4].map((scale) => priceOfUpscale(upscaler.spec, scale).usd);
   expect(priced).toEqual([nano(0.02), nano(0.02), nano(0.08), nano(0.08)]);
 });
 
-it('an edit model without a published price has none', () => {
+it('is undefined for an edit model without a published price', () => {
   const unpriced = INPAINT_MODELS.find(({ id }) => id === 'muse-image-edit');
   expect(priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1 })).toBeUndefined();
 });

@@ -1,6 +1,4 @@
-/** Prompts that are refused. */
-
-/** Prompt, number of images, what the refusal says. */
+/** Prompt, number of images, text of the refusal. */
 export const REFUSED: readonly (readonly [string, number, string])[] = [
   ['hello', 1, 'the word "hello" is not understood, or not in this place'],
   ['keep it', 1, 'the word "keep" is not understood, or not in this place'],

@@ -1,15 +1,15 @@
-/** Reading four bytes at a time finds what reading one byte at a time finds. */
+/** Reads of four bytes at a time find the same as reads of one byte at a time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonBytes, jsonBytes } from '../../../domain/json/jsonBytes.ts';
 
 const PLAIN = 0x61;
-/** Few letters, so that parts are often the same. */
+/** A small alphabet, so that parts are often equal. */
 const bytes = fc.array(fc.constantFrom(0x61, 0x62, 0x22, 0xff), { maxLength: 24 }).map((list) => Buffer.from(list));
 const byte = fc.nat(255);
 
 describe('bytes of JSON', () => {
-  it('say other bytes at a place exactly where these stand', () => {
+  it('match other bytes at a place exactly where these are', () => {
     fc.assert(
       fc.property(bytes, bytes, fc.integer({ min: -3, max: 28 }), (whole, part, at) => {
         const stands = at >= 0 && at + part.length <= whole.length && whole.subarray(at, at + part.length).equals(part);
@@ -26,11 +26,11 @@ describe('bytes of JSON', () => {
     ['"jsonrpc":"2.0"', '"2.1"', 10, false],
     ['"id":1', '"id":1,', 0, false],
     ['', '', 0, true],
-  ])('of %s say %s at %i: %s', (whole, part, at, isSo) => {
+  ])('of %s match %s at %i: %s', (whole, part, at, isSo) => {
     expect(jsonBytes(whole).says(jsonBytes(part), at)).toBe(isSo);
   });
 
-  it('are the same at two places exactly where a comparison byte by byte finds so', () => {
+  it('are equal at two places exactly when a comparison by bytes says so', () => {
     fc.assert(
       fc.property(bytes, fc.nat(24), fc.nat(24), fc.nat(24), (whole, one, other, wanted) => {
         const left = Math.min(one, whole.length);
@@ -43,7 +43,7 @@ describe('bytes of JSON', () => {
     );
   });
 
-  it('are read as UTF-8, from any place of a larger piece of memory', () => {
+  it('are read as UTF-8 from any offset of a larger buffer', () => {
     const memory = Buffer.from('xxx"é😀"yyy');
     const within = new JsonBytes(memory.subarray(3, memory.length - 3));
     expect(within.text(0, within.length)).toBe('"é😀"');
@@ -61,7 +61,7 @@ describe('the skip over plain bytes of a string', () => {
     }
   });
 
-  it('passes over no special byte, and stops at most three bytes early', () => {
+  it('skips no special byte, and stops at most three bytes early', () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 40 }), fc.nat(40), (list, start) => {
         const from = Math.min(start, list.length);

@@ -1,9 +1,9 @@
-/** The states of a number lead to its end for exactly the texts that JSON.parse takes as a number. */
+/** The states of a number accept exactly the texts that JSON.parse reads as a number. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { afterNumber, beginNumber, isHexDigit, isWholeNumber, NO_NUMBER } from '../../../domain/json/jsonNumber.ts';
 
-/** How many bytes were taken, and whether they are a whole number. */
+/** Number of accepted bytes, and whether they are a complete number. */
 function walk(text: string): { taken: number; isWhole: boolean } {
   const bytes = Buffer.from(text);
   let state = beginNumber(bytes[0] ?? 0);
@@ -18,7 +18,7 @@ function walk(text: string): { taken: number; isWhole: boolean } {
 
 function parsesAsNumber(text: string): boolean {
   try {
-    // White space around it is no part of the number.
+    // Surrounding white space is not part of the number.
     return typeof JSON.parse(text) === 'number' && text === text.trim();
   } catch {
     return false;
@@ -27,13 +27,13 @@ function parsesAsNumber(text: string): boolean {
 
 describe('a number', () => {
   it.each(['0', '-0', '7', '10', '-123', '0.5', '1.50', '-0.0', '1e5', '1E5', '1e+5', '1E-05', '0e0', '12.34e56'])(
-    '%s is whole',
+    '%s is complete',
     (text) => {
       expect(walk(text)).toEqual({ taken: text.length, isWhole: true });
     },
   );
 
-  it.each(['-', '1.', '-1.', '1e', '1E+', '1.5e-', '0.'])('%s is only begun', (text) => {
+  it.each(['-', '1.', '-1.', '1e', '1E+', '1.5e-', '0.'])('%s is incomplete', (text) => {
     expect(walk(text)).toEqual({ taken: text.length, isWhole: false });
   });
 
@@ -58,11 +58,11 @@ describe('a number', () => {
     ['1_000', 1],
     ['1n', 1],
     ['-Infinity', 1],
-  ])('%s goes on for %i bytes at most', (text, taken) => {
+  ])('%s is accepted for at most %i bytes', (text, taken) => {
     expect(walk(text)).toEqual({ taken, isWhole: false });
   });
 
-  it('is taken for exactly the texts that JSON.parse reads as one', () => {
+  it('is accepted for exactly the texts that JSON.parse reads as a number', () => {
     const soup = fc.string({ unit: fc.constantFrom(...'0019-+.eE'), minLength: 1, maxLength: 8 });
     const written = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value));
     fc.assert(
@@ -75,7 +75,7 @@ describe('a number', () => {
   });
 });
 
-describe('a digit of an escape', () => {
+describe('a hex digit of an escape', () => {
   it('is one of 22 bytes', () => {
     const found = Array.from({ length: 256 }, (_, byte) => byte).filter(isHexDigit);
     expect(String.fromCharCode(...found)).toBe('0123456789ABCDEFabcdef');

@@ -7,7 +7,7 @@ import { BEGIN, END, JsonReader, MORE, NAME, VALUE } from '../../../domain/json/
 const LIMITS = { ...NO_LIMITS, depth: 3, keys: 4, values: 5 };
 const RUNS = process.env.FAREBOX_TEST_LONG ? 100_000 : 3_000;
 
-/** All steps of a text in pieces of this size, and the problem that it ends with. */
+/** All steps of a text read in pieces of this size, and the final problem. */
 function stepsOf(text: string, { pieceBytes = 1_000_000, limits = NO_LIMITS as JsonLimits, told = 99 } = {}) {
   const reader = new JsonReader(limits);
   reader.toldDepth = told;
@@ -31,7 +31,7 @@ function stepsOf(text: string, { pieceBytes = 1_000_000, limits = NO_LIMITS as J
   }
 }
 
-/** The limit that a text passes. */
+/** Limit that a text exceeds. */
 function excessOf(text: string, pieceBytes: number) {
   const { problem } = stepsOf(text, { pieceBytes, limits: LIMITS, told: -1 });
   return problem === 'syntax' ? undefined : problem;
@@ -50,8 +50,8 @@ const spaced = fc
   .json({ maxDepth: 4 })
   .chain((text) => fc.constantFrom(text, ` ${text}\n`, JSON.stringify(JSON.parse(text), undefined, 2)));
 
-describe('the reader of JSON', () => {
-  it('takes what JSON.parse takes and refuses what it refuses, in pieces of any length', () => {
+describe('the JSON reader', () => {
+  it('accepts and refuses the same texts as JSON.parse, in pieces of any length', () => {
     const alphabet = fc.constantFrom(...'{}[],:"\\u0019-+.eEtrufalsn \n\u0001é'.split(''));
     const soup = fc.array(alphabet, { maxLength: 12 }).map((letters) => letters.join(''));
     const damaged = fc.tuple(spaced, fc.nat(), alphabet, fc.constantFrom(0, 1)).map(([text, at, letter, gone]) => {
@@ -60,7 +60,7 @@ describe('the reader of JSON', () => {
     });
     fc.assert(
       fc.property(fc.oneof(spaced, soup, damaged), fc.integer({ min: 1, max: 40 }), (text, pieceBytes) => {
-        // A lone half of a pair is no UTF-8, and becomes another text on the way.
+        // A lone surrogate is not UTF-8 and would change in the encoding.
         fc.pre(Buffer.from(text).toString() === text);
         const { problem } = stepsOf(text, { pieceBytes });
         expect(problem, JSON.stringify(text)).toBe(parses(text) ? undefined : 'syntax');
@@ -69,7 +69,7 @@ describe('the reader of JSON', () => {
     );
   });
 
-  it('tells the same steps in pieces of any length', () => {
+  it('reports the same steps for pieces of any length', () => {
     fc.assert(
       fc.property(
         spaced,
@@ -83,7 +83,7 @@ describe('the reader of JSON', () => {
     );
   });
 
-  it('tells which member a value is, however its name is written and cut', () => {
+  it('identifies the member of a value, however its name is escaped and cut', () => {
     const members = {
       names: ['"id":', '"result":'].map(jsonBytes),
       skipped: jsonBytes('"jsonrpc":"2.0"'),
@@ -111,7 +111,7 @@ describe('the reader of JSON', () => {
     }
   });
 
-  it('tells where names and values begin and end, as deep as it is asked to', () => {
+  it('reports the bounds of names and values, down to the requested depth', () => {
     expect(stepsOf('{"a":[1,"b"],"c":null}', { told: 1 }).steps).toEqual([
       ['begin', 0, '{'],
       ['name', 1, '"a"'],
@@ -124,7 +124,7 @@ describe('the reader of JSON', () => {
   });
 });
 
-describe('the limits of the reader', () => {
+describe('the limits of the JSON reader', () => {
   it.each([
     ['as deep as allowed', '[[[1]]]', undefined],
     ['one level deeper', '[[[[', 'depth'],
@@ -143,7 +143,7 @@ describe('the limits of the reader', () => {
     for (const chunkBytes of [1, 2, 3, 1_000]) expect(excessOf(text, chunkBytes)).toBe(expected);
   });
 
-  it('counts in any JSON what a walk over the parsed value counts, wherever it is cut', () => {
+  it('count in any JSON what a walk over the parsed value counts, wherever it is cut', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.integer({ min: 1, max: 40 }), (value, chunkBytes) => {
         const { depth, keys, values } = measure(value);

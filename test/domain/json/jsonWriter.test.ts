@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
 import { JsonWriter } from '../../../domain/json/jsonWriter.ts';
 
-describe('JSON that is put together', () => {
-  it('is what was put, whatever room was reckoned with', () => {
+describe('written JSON', () => {
+  it('equals its parts, whatever capacity was reserved', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.nat(3_000).map((length) => 'ab'.repeat(length)),
@@ -18,7 +18,7 @@ describe('JSON that is put together', () => {
         for (const each of pieces) {
           if (typeof each === 'number') writer.number(each);
           else {
-            // From the middle of others, so that every place in a word is one where it may begin.
+            // Copied from the middle of other text, so that it starts at any byte of a word.
             const [around, inside, at] = each;
             const before = around.repeat(at);
             const from = Buffer.byteLength(before);
@@ -31,7 +31,7 @@ describe('JSON that is put together', () => {
     );
   });
 
-  it.each(['', '1', '[]', '"jsonrpc":"2.0"', '"id":'])('%j stands where it stands, and nowhere else', (words) => {
+  it.each(['', '1', '[]', '"jsonrpc":"2.0"', '"id":'])('contains %j at its place only', (words) => {
     const json = jsonBytes(`__${words}`);
     expect(json.says(jsonBytes(words), 2)).toBe(true);
     expect(json.says(jsonBytes(`${words}x`), 2)).toBe(false);

@@ -1,4 +1,4 @@
-/** JSON read without loss: what JSON.parse takes is taken, but for names that come twice, and nothing else is. */
+/** Lossless JSON: accepts exactly what JSON.parse accepts, except for duplicate names. */
 import { describe, expect, it } from 'vitest';
 import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
 import { JsonProblem, NO_LIMITS } from '../../../domain/json/jsonLimits.ts';
@@ -35,19 +35,19 @@ it.each([
   ['[{"b":{"a":1,"a":1}}]', '! duplicate'],
   ['[[[[[[[[1]]]]]]]]', '! levels'],
   [`[${'1,'.repeat(50)}1]`, '! members'],
-])('%s is %s', (text, expected) => {
+])('rewrites %s as %s', (text, expected) => {
   expect(written(text)).toBe(expected);
 });
 
-it('in its one form members stand in the order of their names', () => {
+it('sorts members by name in the canonical form', () => {
   expect(written('{"b":1,"a":{"d":1,"c":[2,1]}}', true)).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
 });
 
-describe('against JSON.parse', () => {
+describe('a comparison with JSON.parse', () => {
   const PIECES = ['{', '}', '[', ']', ',', ':', '"', '"a"', '"b"', '0', '1', '-', '.', 'e', '+', 'true', 'null'];
   const MORE = [' ', '\t', '\n', '\\', '\\u', '00e9', '\u0001', '\u007f', 'é', '\u2028', '\ufeff', '\v', '\u00a0'];
 
-  it('the same texts are JSON, and mean the same', () => {
+  it('finds the same texts valid, with the same values', () => {
     let seed = 7;
     const draw = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

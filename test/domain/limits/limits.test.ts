@@ -1,4 +1,4 @@
-/** Limits of an account per model, as published (LIMIT-1 to LIMIT-5), and what a configuration makes of them. */
+/** Published limits of an account per model (LIMIT-1 to LIMIT-5), and the effect of a configuration. */
 import { describe, expect, it } from 'vitest';
 import { MODEL_TYPES } from '../../../domain/catalogue/model.ts';
 import {
@@ -32,7 +32,7 @@ const PUBLISHED: Row[] = [
 ];
 
 describe('the limits of a model', () => {
-  it.each(PUBLISHED)('%j are those published', (model, paid, partner) => {
+  it.each(PUBLISHED)('%j are as published', (model, paid, partner) => {
     expect(perMinuteOf(model, 'paid')).toEqual({ requests: paid[0], tokens: paid[1] });
     expect(perMinuteOf(model, 'partner')).toEqual({ requests: partner[0], tokens: partner[1] });
     expect(perMinuteOf(model, 'staff')).toEqual(perMinuteOf(model, 'partner'));
@@ -42,7 +42,7 @@ describe('the limits of a model', () => {
     expect(new Set(PUBLISHED.map(([{ type }]) => type))).toEqual(new Set(MODEL_TYPES));
   });
 
-  it.each(PUBLISHED)('%j take the numbers of an override, and no limit where there was none', (model) => {
+  it.each(PUBLISHED)('%j use the numbers of an override, and stay unlimited otherwise', (model) => {
     const published = perMinuteOf(model, 'paid');
     const changed = perMinuteOf(model, 'paid', { requestsPerMinute: 7, tokensPerMinute: 8 });
     expect(changed.requests).toBe(published.requests === undefined ? undefined : 7);
@@ -52,7 +52,7 @@ describe('the limits of a model', () => {
   });
 });
 
-describe('the requests of routes without a model', () => {
+describe('the request limit of routes without a model', () => {
   it.each([
     ['routes', {}, 1_200],
     ['routes', { requestsPerMinute: 5 }, 5],
@@ -60,37 +60,37 @@ describe('the requests of routes without a model', () => {
     ['jobs', {}, 60_000],
     ['jobs', { requestsPerMinute: 5 }, 60_000],
     ['jobs', { requestsPerMinute: 100_000 }, 100_000],
-  ] as const)('of the group %s with %j are %i a minute', (group, override, most) => {
+  ] as const)('of the group %s with %j is %i a minute', (group, override, most) => {
     expect(requestsOf(group, override)).toBe(most);
   });
 });
 
-describe('the calls in flight', () => {
+describe('the limit of calls in flight', () => {
   it.each([
     [{}, false, 2_000],
     [{}, true, 5],
     [{ callsInFlight: 3 }, false, 3],
     [{ callsInFlight: 30 }, true, 30],
     [{ callsInFlight: 0 }, true, 0],
-  ])('with %j (a wallet: %s) are %i', (override, isWallet, most) => {
+  ])('with %j (a wallet: %s) is %i', (override, isWallet, most) => {
     expect(callsInFlightOf(override, isWallet)).toBe(most);
   });
 });
 
-describe('the words of a refusal', () => {
-  it.each(LIMIT_TYPES)('of %s name the cap, and nothing of how it is counted', (type) => {
+describe('the message of a limit refusal', () => {
+  it.each(LIMIT_TYPES)('for %s names the limit, but not its counter', (type) => {
     const words = refusalOf(type, 12_345);
     expect(words).toContain('12345');
     expect(words).toMatch(/^[A-Z].*\.$/);
     expect(words).not.toContain(type);
   });
 
-  it('differ for every cause', () => {
+  it('differs for every cause', () => {
     expect(new Set(LIMIT_TYPES.map((type) => refusalOf(type, 1))).size).toBe(LIMIT_TYPES.length);
   });
 });
 
-describe('what an account is refunded a day', () => {
+describe('the daily refund budget of an account', () => {
   const limits = {
     refundedPerDay: 2.5,
     overrides: { rich: { refundedPerDay: 100 }, none: {}, shut: { refundedPerDay: 0 } },
@@ -101,7 +101,7 @@ describe('what an account is refunded a day', () => {
     ['none', 2_500_000_000n],
     ['rich', 100_000_000_000n],
     ['shut', 0n],
-  ])('is for %s %d nano USD', (accountId, most) => {
+  ])('for %s is %d nano USD', (accountId, most) => {
     expect(refundedPerDayOf(limits, accountId)).toBe(most);
   });
 });

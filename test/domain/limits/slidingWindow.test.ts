@@ -10,13 +10,13 @@ function addAt(window: SlidingWindow, nowMs: number, count = 1): void {
 }
 
 describe('a sliding window', () => {
-  it('counts nothing at first, and its reset is now', () => {
+  it('is empty at first, and its reset is now', () => {
     const window = new SlidingWindow();
     expect(window.total(5_000, MINUTE)).toBe(0);
     expect(window.resetsAt(5_000, MINUTE)).toBe(5_000);
   });
 
-  it('counts a burst exactly, until every moment of it is older than the window', () => {
+  it('counts a burst exactly until its last call is older than the window', () => {
     const window = new SlidingWindow();
     for (let call = 0; call < 25; call += 1) addAt(window, 10_400 + call);
     expect(window.total(10_500, MINUTE)).toBe(25);
@@ -38,7 +38,7 @@ describe('a sliding window', () => {
     expect(window.total((SLOTS + 11) * SLOT, MINUTE)).toBe(0);
   });
 
-  it('corrects a count in the slot in which it was admitted', () => {
+  it('applies a correction to the slot of the admission', () => {
     const window = new SlidingWindow();
     addAt(window, 1_000, 500);
     window.add(-300, { atMs: 1_000, nowMs: 20_000, windowMs: MINUTE });
@@ -81,7 +81,7 @@ describe('a sliding window', () => {
     );
   });
 
-  it('lets a caller in again at most one slot after its oldest call has left', () => {
+  it('admits a caller again at most one slot after its oldest call expired', () => {
     const window = new SlidingWindow();
     for (let call = 0; call < 10; call += 1) addAt(window, call * 1_000 + 999);
     for (let call = 0; call < 10; call += 1) {

@@ -20,14 +20,14 @@ const ACCEPTED = {
 
 const codeOf = (change: object) => refuseAccepted({ ...ACCEPTED, ...change }, TERMS)?.code;
 
-describe('a requirement that a client accepted', () => {
+describe('an accepted payment requirement', () => {
   it.each([
     ['as we offer it', {}],
     ['under another name of its network', { network: 'eip155:8453' }],
     ['without the extra', { extra: undefined }],
     ['with what the extra may carry besides', { extra: { ...TERMS.extra, feePayer: 'payer' } }],
     ['with members that we do not know', { description: 'a top-up', outputSchema: null }],
-  ])('is ours %s', (_how, change) => {
+  ])('matches our offer %s', (_how, change) => {
     expect(codeOf(change)).toBeUndefined();
   });
 
@@ -57,7 +57,7 @@ describe('a requirement that a client accepted', () => {
     expect(codeOf(change)).toBe(code);
   });
 
-  it('is told the token and the recipient, not what the client sent', () => {
+  it('is refused with our token and recipient, not with what the client sent', () => {
     expect(refuseAccepted({ ...ACCEPTED, asset: '<script>' }, TERMS)?.message).toBe(
       'the token of this network is 0xAsset',
     );

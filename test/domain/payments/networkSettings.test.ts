@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { feeBudgetUnits } from '../../../domain/payments/networkSettings.ts';
 
-describe('the budget for fees', () => {
+describe('the fee budget', () => {
   it.each([
     ['evm', 0, 0n],
     ['evm', 1, 10n ** 18n],
@@ -12,10 +12,10 @@ describe('the budget for fees', () => {
     ['solana', 0, 0n],
     ['solana', 1, 10n ** 9n],
     ['solana', 0.1, 10n ** 8n],
-    // 0.1 + 0.2 is no decimal in binary.
+    // 0.1 + 0.2 is not an exact decimal in binary.
     ['solana', 0.1 + 0.2, 3n * 10n ** 8n],
     ['solana', 1e-9, 1n],
-  ] as const)('of %s, %d coins a day, is %d of the smallest units', (family, feeBudgetPerDay, units) => {
+  ] as const)('of %s, %d coins a day, is %d in the smallest unit', (family, feeBudgetPerDay, units) => {
     expect(feeBudgetUnits({ family, feeBudgetPerDay })).toBe(units);
   });
 });

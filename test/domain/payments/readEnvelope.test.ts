@@ -18,8 +18,8 @@ function codeOf(header: string): string {
   return reading.ok ? 'read' : reading.refusal.code;
 }
 
-describe('what is read', () => {
-  test('a payment of version 2', () => {
+describe('accepted payments', () => {
+  test('include a payment of version 2', () => {
     expect(readEnvelope(encode(SECOND), TOP_UP)).toEqual({
       ok: true,
       envelope: {
@@ -29,14 +29,14 @@ describe('what is read', () => {
     });
   });
 
-  test.each([1, 2])('the flat shape with version %s in it', (x402Version) => {
+  test.each([1, 2])('include the flat shape with version %s in it', (x402Version) => {
     expect(readEnvelope(encode({ ...FLAT, x402Version }), TOP_UP)).toEqual({
       ok: true,
       envelope: { ...FLAT, x402Version, accepted: undefined, resourceUrl: undefined },
     });
   });
 
-  test('base64 without its padding, and the same bytes in another order of keys', () => {
+  test('include unpadded base64, and the same members in another order', () => {
     for (const spaces of ['', ' ', '  ']) {
       const header = encode(`${spaces}${JSON.stringify(SECOND)}`);
       expect(codeOf(header.replace(/=+$/, ''))).toBe('read');
@@ -51,17 +51,17 @@ describe('what is read', () => {
     ['a query', { url: `${TOP_UP}?from=here` }],
     ['the port of the scheme', { url: TOP_UP.replace('.example', '.example:443') }],
     ['the host in capitals', { url: TOP_UP.replace('api.example', 'API.Example'), description: 'x' }],
-  ])('%s', (_name, resource) => {
+  ])('include a resource with %s', (_name, resource) => {
     expect(codeOf(encode({ ...SECOND, resource }))).toBe('read');
   });
 
-  test('extensions, whatever is in them', () => {
+  test('include any extensions', () => {
     expect(codeOf(encode({ ...SECOND, extensions: { bazaar: { info: [1, 2] } } }))).toBe('read');
   });
 });
 
-describe('base64 that is not strict', () => {
-  // Three bytes a group, so that both variants have something to differ in.
+describe('invalid base64', () => {
+  // Fills whole groups of three bytes, so that both alphabets differ.
   const withSigns = encode({ ...SECOND, extensions: { a: '???>>>~~~ÿÿ' } });
 
   test.each([
@@ -84,7 +84,7 @@ describe('base64 that is not strict', () => {
     expect(codeOf(header)).toBe('INVALID_PAYMENT_FORMAT');
   });
 
-  test('the longest header is read, one character more is not', () => {
+  test('accepts a header of the maximum length, and no longer one', () => {
     const filled = (more: number) => encode({ ...SECOND, extensions: { a: 'x'.repeat(more) } });
     let most = 5_000;
     while (filled(most + 1).length <= MAX_HEADER_JSON_LENGTH) most += 1;
@@ -93,7 +93,7 @@ describe('base64 that is not strict', () => {
   });
 });
 
-describe('what is no JSON object of ours', () => {
+describe('invalid payment JSON', () => {
   const text = JSON.stringify(SECOND);
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
@@ -120,13 +120,13 @@ describe('what is no JSON object of ours', () => {
     expect(codeOf(encode(content))).toBe('INVALID_PAYMENT_FORMAT');
   });
 
-  test('bytes that are no UTF-8', () => {
+  test('includes bytes that are not UTF-8', () => {
     const bytes = Buffer.from(text.replace('ü', '?'));
     bytes[bytes.indexOf('?')] = 0xff;
     expect(codeOf(bytes.toString('base64'))).toBe('INVALID_PAYMENT_FORMAT');
   });
 
-  test('colons, braces and quotes in texts are no keys', () => {
+  test('excludes colons, braces and quotes inside strings', () => {
     const extensions = { 'a":"b': '{"a":1,"a":2}', 'c\\': '\\":[[[[[[[[[[[[' };
     expect(codeOf(encode({ ...SECOND, extensions }))).toBe('read');
   });
@@ -162,6 +162,6 @@ test.each([
   ['no scheme', '//api.example/api/v1/x402/top-up'],
   ['an encoded slash', 'https://api.example/api/v1/x402%2Ftop-up'],
   ['nothing', ''],
-])('a resource that is not the top-up is refused: %s', (_name, url) => {
+])('refuses a resource other than the top-up: %s', (_name, url) => {
   expect(codeOf(encode({ ...SECOND, resource: { url } }))).toBe('INVALID_PAYMENT');
 });

@@ -17,7 +17,7 @@ const BOOKED: BookedPayment = {
   ...{ transaction: '0xaa', creditedUnits: '5000000' },
 };
 
-describe('a payment of the chain, held against the books', () => {
+describe('a payment on the chain, compared with the books', () => {
   it.each([
     ['credited by the same amount', {}],
     ['written down', { state: 'recorded', transaction: undefined, creditedUnits: undefined }],
@@ -25,7 +25,7 @@ describe('a payment of the chain, held against the books', () => {
     ['sent', { state: 'sent', creditedUnits: undefined }],
     ['perhaps sent', { state: 'unknown', creditedUnits: undefined }],
     ['refused, and looked for still', { state: 'refused', creditedUnits: undefined }],
-  ] as const)('agrees with one that is %s', (_what, more) => {
+  ] as const)('matches one that is %s', (_what, more) => {
     expect(compareWithBooks(PAID, { ...BOOKED, ...more })).toBeUndefined();
   });
 
@@ -37,7 +37,7 @@ describe('a payment of the chain, held against the books', () => {
     ['credited otherwise', { creditedUnits: undefined }],
     ['credited otherwise', { transaction: '0xbb' }],
     ['credited otherwise', { transaction: undefined }],
-  ] as const)('is %s where the books have %j', (kind, more) => {
+  ] as const)('is %s if the books have %j', (kind, more) => {
     const booked = more && { ...BOOKED, ...more };
     expect(compareWithBooks(PAID, booked)).toEqual({
       ...{ kind, paymentId: 'p1', network: 'eip155:8453', transaction: '0xaa', paidUnits: '5000000' },
@@ -46,8 +46,8 @@ describe('a payment of the chain, held against the books', () => {
   });
 });
 
-describe('a payment of the books, held against the chains', () => {
-  it('is missed only when it was credited and no chain has it', () => {
+describe('a payment in the books, compared with the chains', () => {
+  it('is missing only when it was credited and is on no chain', () => {
     const books: BookedPayment[] = [
       BOOKED,
       { ...BOOKED, paymentId: 'p2', transaction: '0xbb' },

@@ -35,11 +35,11 @@ test.each([
   [['5000000'], 'INVALID_AMOUNT'],
   [{}, 'INVALID_AMOUNT'],
   [true, 'INVALID_AMOUNT'],
-])('%j of six decimals: %s', (value, code) => {
+])('returns for %j with six decimals: %s', (value, code) => {
   expect(refuseAmount(value, 6)?.code).toBe(code);
 });
 
-test('every whole number reads as itself, and nothing else reads at all', () => {
+test('reads every whole number as itself, and refuses every other text', () => {
   for (let bits = 0n; bits < 256n; bits += 1n) {
     const units = 2n ** bits;
     expect(readUnits(String(units))).toBe(units);

@@ -1,4 +1,4 @@
-/** Credits, and what they cost at the configured price. */
+/** Credits, and their cost at the configured price. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Means, splitPrice } from '../../../domain/ledger.ts';
@@ -6,12 +6,12 @@ import { costOfCredits, creditsOfParts, priceOfCredits } from '../../../domain/r
 
 const USUAL = { usd: 700n, diem: 700n };
 
-it('the cost of credits is told with eight decimals', () => {
+it('writes the cost of credits with eight decimals', () => {
   expect(costOfCredits(20, USUAL)).toBe('0.00001400');
   expect(costOfCredits(20, { usd: 1_000n, diem: 0n })).toBe('0.00002000');
 });
 
-it('the credits of a bill follow from its parts, whatever currencies paid it', () => {
+it('derives the credits of a bill from its parts, whatever currencies paid it', () => {
   const price = fc.record({ usd: fc.bigInt(1n, 10n ** 6n), diem: fc.bigInt(1n, 10n ** 6n) });
   const funds = fc.record({ diem: fc.bigInt(0n, 10n ** 9n), bundled: fc.bigInt(0n, 10n ** 9n) });
   fc.assert(
@@ -27,7 +27,7 @@ it('the credits of a bill follow from its parts, whatever currencies paid it', (
   );
 });
 
-it('at equal prices of both currencies it is exact', () => {
+it('is exact at equal prices of both currencies', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100_000 }), fc.bigInt(0n, 10n ** 8n), (credits, diem) => {
       const total = BigInt(credits) * 700n;

@@ -1,4 +1,4 @@
-/** Calls as they were sent: what is taken so is read as the same text is that was rewritten. */
+/** Calls that are accepted as sent are read like the same calls after a rewrite. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FareboxError } from '../../../domain/errors.ts';
@@ -13,7 +13,7 @@ const RUNS = process.env.FAREBOX_TEST_LONG ? 200_000 : 5_000;
 const NETWORK = RPC_NETWORKS.get('ethereum-mainnet') as RpcNetwork;
 const LIMITS = { json: RPC_JSON_LIMITS, items: MAX_ITEMS };
 
-/** Undefined where the text is to be rewritten first. */
+/** Undefined if the text must be rewritten first. */
 function plain(text: string): CallReader | undefined {
   const reader = new CallReader(jsonBytes(text), LIMITS);
   try {
@@ -30,7 +30,7 @@ function listOf(calls: RpcCalls) {
   });
 }
 
-/** All that is made of a text; one that begins with white space is rewritten first. */
+/** Full result of a text. A leading white space forces the rewrite. */
 function made(text: string): unknown {
   try {
     const { calls, canonical, ...read } = readRpcRequest(Buffer.from(text), NETWORK);
@@ -42,7 +42,7 @@ function made(text: string): unknown {
 }
 
 function expectSame(text: string): void {
-  // A lone half of a pair is no UTF-8, and becomes another text on the way.
+  // A lone surrogate is not UTF-8 and would change in the encoding.
   fc.pre(Buffer.from(text).toString() === text);
   expect(plain(` ${text}`)).toBeUndefined();
   expect(made(text), JSON.stringify(text)).toEqual(made(` ${text}`));
@@ -84,12 +84,12 @@ const sent = fc.oneof(
   fc.array(item, { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
 );
 
-describe('calls as they were sent', () => {
-  it('are read as they are when they were rewritten', () => {
+describe('calls without a rewrite', () => {
+  it('are read like rewritten ones', () => {
     fc.assert(fc.property(sent, expectSame), { numRuns: RUNS });
   });
 
-  it('are so of damaged texts, too', () => {
+  it('are read like rewritten ones when the text is damaged', () => {
     const letter = fc.constantFrom(...'{}[],:"\\u0019-+.eEtfnl \n\u0001é'.split(''));
     const damaged = fc.tuple(sent, fc.nat(), letter, fc.constantFrom(0, 1)).map(([text, place, put, gone]) => {
       const at = place % (text.length + 1);
@@ -98,7 +98,7 @@ describe('calls as they were sent', () => {
     fc.assert(fc.property(damaged, expectSame), { numRuns: RUNS * 2 });
   });
 
-  it('are those that programs write', () => {
+  it('include those that programs write', () => {
     const text = fc.stringMatching(/^[ !#-[\]-~]{0,20}$/);
     const written = fc.record({
       jsonrpc: fc.constant('2.0'),
@@ -124,7 +124,7 @@ describe('calls as they were sent', () => {
     );
   });
 
-  it('are those that clients write in any letters', () => {
+  it('include text in any script', () => {
     const text = call('["é",{"ключ":"值"},"😀\u2028"]');
     expect(plain(text)).toBeDefined();
     expectSame(text);
@@ -140,7 +140,7 @@ describe('calls as they were sent', () => {
     ['too many values', call(`[${'1,'.repeat(20_000)}1]`)],
     ['more than one value', `${call('[]')}1`],
     ['nothing', ''],
-  ])('are rewritten: %s', (_what, text) => {
+  ])('exclude %s', (_what, text) => {
     expect(plain(text)).toBeUndefined();
     expectSame(text);
   });
@@ -152,7 +152,7 @@ describe('calls as they were sent', () => {
     ['the version twice', '{"jsonrpc":"2.0","jsonrpc":"1.0","id":1,"method":"eth_call"}'],
     ['escapes in names', '{"\\u0069d":1,"method":"eth\\u005fcall","a\\u0062":1}'],
     ['two members that no call has', '[{"b":[{"c":1}],"a":"x","method":"eth_call","id":1}]'],
-  ])('are read as when they were rewritten: %s', (_what, text) => {
+  ])('are read like rewritten ones with %s', (_what, text) => {
     expectSame(text);
   });
 });

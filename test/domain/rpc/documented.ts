@@ -1,7 +1,7 @@
 /**
- * Networks and methods of the JSON-RPC proxy (RPC-1, RPC-2), copied by hand from their documentation:
- * ethereum/execution-apis, ERC-7769, docs.zksync.io, docs.linea.build, docs.polygon.technology, starknet-specs and
- * solana.com/docs/rpc/http. Nothing generates them, and nothing is generated from them.
+ * Networks and methods of the JSON-RPC proxy (RPC-1, RPC-2), copied by hand from ethereum/execution-apis, ERC-7769,
+ * docs.zksync.io, docs.linea.build, docs.polygon.technology, starknet-specs and solana.com/docs/rpc/http. This table is
+ * neither generated nor a source of code.
  */
 
 export const NETWORKS = [
@@ -36,9 +36,9 @@ export const NETWORKS = [
 
 interface Admitted {
   of: 'evm' | 'starknet' | 'solana';
-  /** The multiplier of the tier. */
+  /** Multiplier of the tier. */
   times: 1 | 2 | 4;
-  /** Beginnings of the slugs where it is there; left out: on all of the family. */
+  /** Prefixes of the slugs that have it; undefined: the whole family. */
   only?: readonly string[];
   names: readonly string[];
 }
@@ -133,13 +133,13 @@ export const ADMITTED: readonly Admitted[] = [
   { of: 'solana', times: 4, names: words('getLargestAccounts getSupply') },
 ];
 
-/** Hand in something that must not happen twice. */
+/** Methods that must not run twice. */
 export const WRITES: readonly string[] = words(`
   eth_sendRawTransaction eth_sendUserOperation zks_sendRawTransactionWithDetailedOutput sendTransaction
   requestAirdrop starknet_addInvokeTransaction starknet_addDeclareTransaction
   starknet_addDeployAccountTransaction`);
 
-/** Methods refused everywhere, by the reason (RPC-4). */
+/** Methods refused on all networks, by reason (RPC-4). */
 export const REFUSED: Readonly<Record<string, readonly string[]>> = {
   websocket: words(`
     eth_subscribe eth_unsubscribe accountSubscribe accountUnsubscribe blockSubscribe blockUnsubscribe

@@ -5,7 +5,7 @@ import type { RpcFamily } from '../../../domain/rpc/networks.ts';
 const HASH = `0x${'ab'.repeat(32)}`;
 const FINAL = 900;
 
-/** Family, method, params, answer, and whether it is kept while block 900 is the newest final one. */
+/** Family, method, params, answer, and whether the answer is kept while block 900 is the last final block. */
 const TABLE: [RpcFamily, string, unknown[], unknown, boolean][] = [
   ['evm', 'eth_chainId', [], '0x1', true],
   ['evm', 'net_version', [], '1', true],
@@ -73,12 +73,12 @@ const TABLE: [RpcFamily, string, unknown[], unknown, boolean][] = [
 ];
 
 describe('an answer', () => {
-  it.each(TABLE)('of %s %s %j as %j is kept: %s', (family, method, params, answer, kept) => {
+  it.each(TABLE)('to %s %s %j of %j is kept: %s', (family, method, params, answer, kept) => {
     const keeping = keepingOf(family, method, JSON.stringify(params));
     expect(keeping !== undefined && mayBeKept(keeping, answer, FINAL)).toBe(kept);
   });
 
-  it('of a block is not kept while nobody knows what is final', () => {
+  it('about a block is not kept while no final block is known', () => {
     const keeping = keepingOf('evm', 'eth_getCode', '["0xa","0x1"]');
     expect(keeping && mayBeKept(keeping, '0x', undefined)).toBe(false);
   });

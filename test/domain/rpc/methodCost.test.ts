@@ -1,4 +1,4 @@
-/** Which calls a client makes as long as he likes: that a node is late with those says nothing of the node. */
+/** Calls whose duration the client chooses: a late answer to them says nothing about the node. */
 import { expect, it } from 'vitest';
 import { costIsChosen, isHeavy } from '../../../domain/rpc/methodCost.ts';
 import { methodsOf } from '../../../domain/rpc/methods.ts';
@@ -11,22 +11,22 @@ it.each([
   ...['simulateTransaction', 'getMultipleAccounts', 'getTokenAccountsByOwner', 'getSignaturesForAddress'],
   ...['starknet_call', 'starknet_estimateFee', 'starknet_getClass', 'zks_estimateFee', 'linea_getProof'],
   ...['eth_estimateUserOperationGas', 'bor_getRootHash'],
-])('%s takes as long as its client likes', (method) => {
+])('lets the client choose the duration of %s', (method) => {
   expect(ALL.has(method)).toBe(true);
   expect(costIsChosen(method)).toBe(true);
 });
 
-it('whatever is heavy takes as long as its client likes', () => {
+it('includes all heavy methods', () => {
   expect([...ALL].filter((method) => isHeavy(method) && !costIsChosen(method))).toEqual([]);
 });
 
 it.each([
-  // What the looks at a node ask for.
+  // Methods of the health checks.
   ...['eth_blockNumber', 'eth_getBlockByNumber', 'starknet_blockNumber', 'starknet_chainId'],
   ...['getSlot', 'getGenesisHash'],
   ...['eth_getBalance', 'eth_getTransactionCount', 'eth_getTransactionReceipt', 'eth_gasPrice'],
   ...['getBalance', 'getLatestBlockhash', 'starknet_getNonce', 'starknet_getStorageAt'],
-])('%s is as long as it is', (method) => {
+])('does not let the client choose the duration of %s', (method) => {
   expect(ALL.has(method)).toBe(true);
   expect(costIsChosen(method)).toBe(false);
 });

@@ -9,7 +9,7 @@ describe.each(NETWORKS)('on $slug ($family, $base credits)', ({ slug, family, ba
   if (!network) throw new Error(`no ${slug}`);
   const methods = methodsOf(network);
 
-  it('each documented method is admitted at its price, or refused', () => {
+  it('admits each documented method at its price, or refuses it', () => {
     const documented: string[] = [];
     const found: string[] = [];
     for (const { names, of, times, only } of ADMITTED) {
@@ -23,35 +23,35 @@ describe.each(NETWORKS)('on $slug ($family, $base credits)', ({ slug, family, ba
     expect(found).toEqual(documented);
   });
 
-  it('nothing else is admitted', () => {
+  it('admits no other method', () => {
     const documented = ADMITTED.filter(
       ({ of, only }) => of === family && (only === undefined || only.some((part) => slug.startsWith(part))),
     ).flatMap(({ names }) => names);
     expect([...methods.keys()].sort()).toEqual([...documented].sort());
   });
 
-  it('what must not be done twice is known', () => {
+  it('marks the methods that must not run twice', () => {
     const writes = [...methods.values()].filter(({ isWrite }) => isWrite).map(({ name }) => name);
     expect(writes.filter((name) => !WRITES.includes(name))).toEqual([]);
     expect(WRITES.filter((name) => methods.has(name) && !writes.includes(name))).toEqual([]);
   });
 
-  it('what is refused by name is refused', () => {
+  it('refuses the methods that are refused by name', () => {
     const admitted = Object.values(REFUSED).flatMap((names) => names.filter((name) => methods.has(name)));
     expect(admitted).toEqual([]);
   });
 });
 
-it('the networks are those of the documentation, in the order of the alphabet', () => {
+it('has the documented networks in alphabetical order', () => {
   expect([...RPC_NETWORKS.keys()]).toEqual(NETWORKS.map(({ slug }) => slug));
   expect(NETWORKS.length).toBe(27);
 });
 
-it.each(Object.entries(REFUSED))('the reason for each of these is %s', (reason, names) => {
+it.each(Object.entries(REFUSED))('gives the reason %s', (reason, names) => {
   expect(names.map((name) => `${name} ${refusalOfMethod(name)}`)).toEqual(names.map((name) => `${name} ${reason}`));
 });
 
-it('a method is known by exactly its spelling', () => {
+it('matches a method by its exact spelling', () => {
   const known = RPC_NETWORKS.get('base-mainnet');
   const methods = known ? methodsOf(known) : new Map();
   const bent = ['ETH_CALL', 'eth_Call', ' eth_call', 'eth_call ', 'eth_call\0', 'eth_call\u200b', 'ｅth_call'];

@@ -6,7 +6,7 @@ import { PUBLISHED_NETWORKS } from '../../fixtures/publishedNetworks.ts';
 const ALL = [...RPC_NETWORKS.values()];
 
 describe('the networks', () => {
-  it('are those published (RPC-1), by slug and in the order of the alphabet', () => {
+  it('are those published (RPC-1), by slug in alphabetical order', () => {
     expect([...RPC_NETWORKS.keys()]).toEqual(PUBLISHED_NETWORKS);
     expect([...RPC_NETWORKS.keys()]).toEqual([...RPC_NETWORKS.keys()].sort());
     for (const [slug, network] of RPC_NETWORKS) expect(network.slug).toBe(slug);
@@ -21,13 +21,13 @@ describe('the networks', () => {
     expect(RPC_NETWORKS.get(slug)).toMatchObject({ family, baseCredits });
   });
 
-  it.each(['', 'ethereum', 'Ethereum-Mainnet', 'constructor', '__proto__'])('"%s" is none', (slug) => {
+  it.each(['', 'ethereum', 'Ethereum-Mainnet', 'constructor', '__proto__'])('do not include "%s"', (slug) => {
     expect(RPC_NETWORKS.get(slug)).toBeUndefined();
   });
 });
 
 describe('the methods of a network', () => {
-  it('cost the base, twice or four times of it', () => {
+  it('cost once, twice or four times the base', () => {
     for (const network of ALL) {
       const methods = methodsOf(network);
       expect(methods.size).toBeGreaterThan(20);
@@ -42,7 +42,7 @@ describe('the methods of a network', () => {
     for (const network of ALL) expect(methodsOf(network)).toBe(methodsOf({ ...network }));
   });
 
-  it('are written as something that must not happen twice on every network or on none', () => {
+  it('are marked as writes on every network or on none', () => {
     const methods = ALL.flatMap((network) => [...methodsOf(network).values()]);
     const writes = new Set(methods.filter(({ isWrite }) => isWrite).map(({ name }) => name));
     for (const { name, isWrite } of methods) expect([name, isWrite]).toEqual([name, writes.has(name)]);

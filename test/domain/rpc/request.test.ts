@@ -1,4 +1,4 @@
-/** A request of a client is admitted as a whole or refused as a whole, with the reason, and before it costs anything. */
+/** A request is admitted or refused as a whole, with the reason, before it costs anything. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RpcNetwork } from '../../../domain/rpc/networks.ts';
@@ -38,11 +38,11 @@ describe('the credits of a request', () => {
     ['zksync-mainnet', [call('zks_L1ChainId'), call('debug_traceCall')], 90],
     ['solana-mainnet', [call('getBalance'), call('getSupply')], 150],
     ['starknet-mainnet', [call('starknet_traceTransaction')], 20],
-  ])('on %s are the sum over its calls', (slug, calls, credits) => {
+  ])('on %s are the sum of its calls', (slug, calls, credits) => {
     expect(read(batch(...calls), slug).credits).toBe(credits);
   });
 
-  it('are the same alone and in a batch of one', () => {
+  it('are the same for a single call and a batch of one', () => {
     const [alone, inBatch] = [read(call('eth_getLogs')), read(batch(call('eth_getLogs')))];
     expect([alone.credits, alone.isBatch]).toEqual([inBatch.credits, false]);
     expect(inBatch.isBatch).toBe(true);
@@ -67,12 +67,12 @@ describe('a request', () => {
     [call('eth_call', '[{"to":"a","to":"b"}]'), 'The name "to" comes twice in one object.'],
     [call('eth_call', `${'['.repeat(64)}${']'.repeat(64)}`), 'The JSON body is nested more than 64 levels deep.'],
     [call('eth_call', `[${'1,'.repeat(20_000)}1]`), 'The JSON body has more than 20000 values.'],
-  ])('%.60s is refused with the reason', (text, message) => {
+  ])('%.60s is refused with its reason', (text, message) => {
     expect(refusalOf(text)).toEqual({ code: 'invalid_request', message });
   });
 
   it.each(['', ' ', '{', '{"id":1,}', `${call('eth_chainId')}x`, "{'id':1}", '\ufeff{}', 'NaN'])(
-    '%j is refused as no JSON',
+    '%j is refused as invalid JSON',
     (text) => {
       expect(refusalOf(text)).toEqual({ code: 'invalid_json', message: 'Invalid JSON request' });
     },
@@ -114,13 +114,13 @@ describe('a request', () => {
       ['еth_call'],
       'Unsupported on ethereum-mainnet: "\\u0435th_call" (not on the list of admitted methods).',
     ],
-  ])('on %s with %j among its calls is refused whole', (slug, methods, message) => {
+  ])('on %s with %j among its calls is refused as a whole', (slug, methods, message) => {
     const admitted = [...Array(3)].map(() => call(slug.startsWith('solana') ? 'getBalance' : 'eth_chainId'));
     const calls = methods.map((method) => call(method));
     expect(refusalOf(batch(...admitted, ...calls), slug)).toEqual({ code: 'invalid_request', message });
   });
 
-  it('names a long method by its first 64 letters', () => {
+  it('is refused with the first 64 characters of a long method', () => {
     const { message } = refusalOf(call('x'.repeat(10_000)));
     expect(message).toContain(`"${'x'.repeat(64)}\\u2026"`);
     expect(message.length).toBeLessThan(200);
@@ -136,7 +136,7 @@ describe('a request', () => {
     ['solana-mainnet', 'simulateTransaction', false],
     ['starknet-mainnet', 'starknet_addInvokeTransaction', true],
     ['starknet-mainnet', 'starknet_call', false],
-  ])('on %s with %s hands something in: %s', (slug, method, isWrite) => {
+  ])('on %s with %s is a write: %s', (slug, method, isWrite) => {
     expect(hasWrites(read(call(method), slug))).toBe(isWrite);
     const harmless = call(slug.startsWith('solana') ? 'getBalance' : `${method.split('_')[0]}_chainId`);
     const known = slug.startsWith('zksync') ? call('eth_chainId') : harmless;
@@ -154,7 +154,7 @@ describe('the canonical text of a request', () => {
   const order = fc.uniqueArray(member, { minLength: 4, maxLength: 4, selector: ([name]) => name });
   const space = fc.constantFrom('', ' ', '\n', '\t ');
 
-  it('is the same for every order of members and every white space', () => {
+  it('is the same for any order of members and any white space', () => {
     const ordered = read('{"id":7,"jsonrpc":"2.0","method":"eth_call","params":[{"a":"x","b":1.50}]}').canonical();
     fc.assert(
       fc.property(order, space, space, (members, before, after) => {
@@ -175,7 +175,7 @@ describe('the canonical text of a request', () => {
     expect(read(one).canonical()).not.toBe(read(other).canonical());
   });
 
-  it('is the same for a letter and its escape', () => {
+  it('is the same for a character and its escape', () => {
     expect(read(call('eth_call', '["\\u0061\\u00e9"]')).canonical()).toBe(read(call('eth_call', '["aé"]')).canonical());
   });
 });

@@ -1,4 +1,4 @@
-/** Calls of one request keep their ids and params as they were sent, digit for digit. */
+/** Calls of one request keep their ids and params as sent, digit for digit. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonBytes } from '../../../domain/json/jsonBytes.ts';
@@ -33,8 +33,8 @@ const listOf = (calls: RpcCalls) =>
     method: calls.method(index).name,
   }));
 
-describe('calls side by side', () => {
-  it('have the ids and params that were sent, and tell none from empty ones', () => {
+describe('calls in an array', () => {
+  it('have the ids and params as sent, and distinguish absent from empty ones', () => {
     fc.assert(
       fc.property(sent, (calls) => {
         expect(listOf(callsOf(calls))).toEqual(
@@ -48,7 +48,7 @@ describe('calls side by side', () => {
     );
   });
 
-  it('are as large as the bytes of their ids and params', () => {
+  it('have the size of their ids and params', () => {
     fc.assert(
       fc.property(sent, (calls) => {
         const bytes = Buffer.byteLength(calls.map(({ id, params = '' }) => id + params).join(''));
@@ -57,7 +57,7 @@ describe('calls side by side', () => {
     );
   });
 
-  it('are the same in any choice and order of them', () => {
+  it('are the same in any selection and order', () => {
     fc.assert(
       fc.property(sent, fc.array(fc.nat(19), { maxLength: 30 }), (calls, wanted) => {
         const indices = wanted.map((index) => index % calls.length);
@@ -74,7 +74,7 @@ describe('calls side by side', () => {
     ['[]', 'true]', false],
     [undefined, ']', false],
   ])('with the params %s end with %s: %s', (params, end, isSo) => {
-    // The id before the params ends alike, and is none of them.
+    // The id before the params ends in the same way, but is not part of them.
     const calls = callsOf([
       { id: '"true]"', params: '[]' },
       { id: '"[\\"0x1\\",true]"', params },
@@ -82,7 +82,7 @@ describe('calls side by side', () => {
     expect(calls.paramsEndWith(1, jsonBytes(end))).toBe(isSo);
   });
 
-  it('of our own cost nobody anything', () => {
+  it('of our own cost nothing', () => {
     const own = ownCall('eth_getBlockByNumber', ['latest', false]);
     expect(listOf(own)).toEqual([
       { id: '0', params: '["latest",false]', hasParams: true, method: 'eth_getBlockByNumber' },
@@ -103,7 +103,7 @@ describe('a batch', () => {
     [['eth_chainId', 'eth_getLogs'], true, true],
     [['eth_getLogs', 'eth_chainId', 'eth_chainId'], true, true],
     [['debug_traceCall', 'eth_call'], true, true],
-  ])('of %j is heavy: %s, and takes as long as its client likes: %s', (names, isHeavy, isChosen) => {
+  ])('of %j is heavy: %s, and its client chooses its duration: %s', (names, isHeavy, isChosen) => {
     expect([hasHeavyCall(of(...names)), anyCostIsChosen(of(...names))]).toEqual([isHeavy, isChosen]);
   });
 });

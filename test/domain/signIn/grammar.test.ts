@@ -14,7 +14,7 @@ describe('a URI', () => {
     ...['https://api.example.com', 'https://api.example.com/', 'HTTPS://API.example.com:8443/a/b?c=d#e'],
     ...['http://[::1]:8080/', 'urn:isbn:0486275574', 'did:key:z6Mk', 'mailto:a@b.c', 'https://u:p@host/'],
     ...['x:y', 'https://host/%41%7e', 'https://host/?a=/?:@', 'https://host#', `x:${'a'.repeat(2_046)}`],
-  ])('%.60s is one', (text) => {
+  ])('%.60s is valid', (text) => {
     expect(isUri(text)).toBe(true);
   });
 
@@ -22,7 +22,7 @@ describe('a URI', () => {
     ...['', 'api.example.com', '/path', '//host/path', 'https:', '1https://host', ':x', 'https://host/a b'],
     ...['https://host/%4', 'https://host/%zz', 'https://host/<a>', 'https://host/"', 'https://host/\\'],
     ...['https://host/\n', 'https://hést/', 'https://[::g]/', 'https://host#a#b', `x:${'a'.repeat(2_047)}`],
-  ])('%.60s is none', (text) => {
+  ])('%.60s is invalid', (text) => {
     expect(isUri(text)).toBe(false);
   });
 });
@@ -31,12 +31,12 @@ describe('a domain', () => {
   test.each([
     ...['api.example.com', 'localhost:3000', '127.0.0.1', '[::1]:80', 'https://api.example.com'],
     ...['api.example.com/path', 'user@api.example.com', 'a'.repeat(300)],
-  ])('%.60s is one', (text) => {
+  ])('%.60s is valid', (text) => {
     expect(isDomain(text)).toBe(true);
   });
 
   test.each(['', 'api example.com', 'api.example.com?x', 'api.example.com#x', 'exa\nmple', 'é', 'a'.repeat(301)])(
-    '%.60s is none',
+    '%.60s is invalid',
     (text) => {
       expect(isDomain(text)).toBe(false);
     },
@@ -49,7 +49,7 @@ describe('a domain', () => {
     ['https://api.example.com/path', 'api.example.com'],
     ['http://127.0.0.1:80', '127.0.0.1'],
     ['[::1]:80', '[::1]'],
-    // Whom a reader of prefixes or of suffixes would take for ours.
+    // Hosts that a comparison of prefixes or suffixes would accept.
     ['api.example.com.evil.test', 'api.example.com.evil.test'],
     ['evil.test/api.example.com', 'evil.test'],
     ['evil.test/@api.example.com', 'evil.test'],
@@ -88,7 +88,7 @@ describe('the host of a URI', () => {
     expect(hostOfUri(uri)).toBe(host);
   });
 
-  test('is where a browser would go, for every URI of the grammar that names one', () => {
+  test('is the host of a browser, for every URI of the grammar that names one', () => {
     const uris = [
       ...['https://api.example.com/a?b#c', 'http://a.b:81/', 'https://A.B', 'https://[::1]/x', 'https://x.y?z'],
       ...['https://u@a.b/', 'https://a.b:80@c.d/', 'https://a.b;x=1/', 'https://a.b/@c.d', "https://a'b/"],
@@ -110,7 +110,7 @@ describe('a statement and a request id', () => {
   );
 
   test.each(['', 'two\nlines', '"quoted"', 'über', 'tab\t', '100%', 'a\u0000', '<b>', 'a'.repeat(1_025)])(
-    '%.40s is no statement',
+    '%.40s is not a statement',
     (text) => {
       expect(isStatement(text)).toBe(false);
     },
@@ -120,7 +120,7 @@ describe('a statement and a request id', () => {
     expect(isRequestId(text)).toBe(true);
   });
 
-  test.each(['', 'a b', 'a/b', 'a?b', '%4', 'ä', 'a\n', 'a'.repeat(257)])('%.40s is no request id', (text) => {
+  test.each(['', 'a b', 'a/b', 'a?b', '%4', 'ä', 'a\n', 'a'.repeat(257)])('%.40s is not a request id', (text) => {
     expect(isRequestId(text)).toBe(false);
   });
 });
@@ -133,7 +133,7 @@ describe('a time', () => {
     ...['2026-01-01T00:00:60Z', '2026-01-01T00:00:00', '2026-01-01T00:00:00+24:00', '2026-01-01T00:00:00+01:60'],
     ...['2026-01-01T00:00:00+0100', '2026-01-01T00:00:00.Z', '2026-01-01T00:00:00.1234567890Z', '1969-12-31T23:59:59Z'],
     ...['2026-01-01T00:00:00Z\n', ' 2026-01-01T00:00:00Z', ''],
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(readDateTime(text)).toBeUndefined();
   });
 
@@ -142,7 +142,7 @@ describe('a time', () => {
     '2026-12-31T23:59:59Z',
     '2024-02-29T00:00:00+00:00',
     '2026-06-30T12:00:00-11:30',
-  ])('%s is the one that JavaScript reads', (text) => {
+  ])('%s equals the time that JavaScript parses', (text) => {
     expect(readDateTime(text)).toBe(Date.parse(text));
   });
 });

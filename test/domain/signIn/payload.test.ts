@@ -1,4 +1,4 @@
-/** The fields of a sign-in one by one: what must be there, of which type, and what names its chain. */
+/** Each field of a sign-in: presence, type, and the field that names its chain. */
 import { describe, expect, test } from 'vitest';
 import { networkOfPayload, networkOfText, readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
@@ -15,7 +15,7 @@ function codeOf(sent: Sent): string | undefined {
   }
 }
 
-describe('the form with fields only', () => {
+describe('the form of fields only', () => {
   test.each<[string, Sent, string]>([
     ['no address', { address: undefined }, 'INVALID_PAYLOAD'],
     ['an address that is no text', { address: 7 }, 'INVALID_PAYLOAD'],
@@ -58,14 +58,14 @@ describe('the form with fields only', () => {
     ['with members that nobody knows', { extra: { nested: [1, 2] } }],
     ['with 32 resources', { resources: Array(32).fill('x:y') }],
     ['with the timestamp 0', { timestamp: 0 }],
-  ])('is read %s', (_how, change) => {
+  ])('is parsed %s', (_how, change) => {
     expect(codeOf({ ...samples.EVM_FIELDS, ...change })).toBeUndefined();
   });
 
   test.each([
     ['evm', samples.EVM_FIELDS, []],
     ['solana', samples.SOLANA_FIELDS, undefined],
-  ] as const)('an empty list of resources has a line of its own on %s only', (family, fields, resources) => {
+  ] as const)('has a line for an empty list of resources on %s only', (family, fields, resources) => {
     const read = readPayload(encode({ ...fields, resources: [] }));
     expect(read.fields.family).toBe(family);
     expect(read.fields.resources).toEqual(resources);
@@ -76,7 +76,7 @@ describe('the form with the text', () => {
   test.each([
     ...['domain', 'uri', 'version', 'nonce', 'issuedAt', 'statement', 'expirationTime', 'notBefore'],
     ...['requestId', 'resources'],
-  ])('is refused with the field %s beside it, which could say something else', (name) => {
+  ])('is refused with the field %s beside it, which could contradict it', (name) => {
     expect(codeOf({ ...samples.evmMessage(), [name]: 'x' })).toBe('INVALID_PAYLOAD');
     expect(codeOf({ ...samples.evmMessage(), [name]: null })).toBeUndefined();
   });
@@ -111,7 +111,7 @@ describe('the chain of a sign-in', () => {
     [1e21, undefined, undefined],
     [null, undefined, undefined],
     [{ chain: 1 }, undefined, undefined],
-  ])('called %j is %s beside a text, and %s without', (chainId, withText, without) => {
+  ])('named %j is %s beside a text, and %s without one', (chainId, withText, without) => {
     expect(networkOfPayload({ ...evm, chainId })).toBe(withText);
     expect(networkOfPayload({ ...fieldsOnly, chainId })).toBe(without);
   });

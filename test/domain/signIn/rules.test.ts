@@ -27,7 +27,7 @@ const FORMS: Record<string, Sent> = {
   'Solana, fields only': samples.SOLANA_FIELDS,
 };
 
-describe('what is a good sign-in is read the same in all four forms', () => {
+describe('the four forms of a valid sign-in', () => {
   test.each(Object.entries(FORMS))('%s', (name, sent) => {
     const read = readIn(encode(sent), RULES);
     const isEvm = name.startsWith('evm');
@@ -44,39 +44,39 @@ describe('what is a good sign-in is read the same in all four forms', () => {
     expect(signedTexts(read, checksummed)).toEqual([text]);
   });
 
-  test('the header may go without padding', () => {
+  test('allow a header without padding', () => {
     for (const extra of ['', 'a', 'ab']) {
       const header = encode({ ...samples.EVM_FIELDS, extra });
       expect(readIn(header.replace(/=+$/, ''), RULES).nonce).toBe('0123456789abcdef');
     }
   });
 
-  test('null says the same as leaving a field out', () => {
+  test('treat null like an absent field', () => {
     const sent = { ...samples.EVM_FIELDS, requestId: null, resources: null, notBefore: null, type: null };
     expect(readIn(encode(sent), RULES).fields.requestId).toBeUndefined();
   });
 });
 
-describe('the text is rebuilt from what was parsed, in every layout that is known', () => {
+describe('the rebuilt text in every known layout', () => {
   const { statement: _, ...bare } = samples.SOLANA_FIELDS;
   const twoLines = samples.SOLANA_TEXT.replace('Sign in to Farebox\n', '');
   const oneLine = samples.SOLANA_TEXT.replace('Sign in to Farebox\n\n', '');
 
-  test('Solana without a statement: one blank line or two, exactly as it was sent', () => {
+  test('has one or two blank lines for Solana without a statement, as sent', () => {
     for (const text of [oneLine, twoLines]) {
       expect(signedTexts(readIn(encode(samples.solanaMessage(text)), RULES), checksummed)).toEqual([text]);
     }
     expect(signedTexts(readIn(encode(bare), RULES), checksummed)).toEqual([oneLine, twoLines]);
   });
 
-  test('evm without a statement has two blank lines', () => {
+  test('has two blank lines for EVM without a statement', () => {
     const text = samples.EVM_TEXT.replace('Sign in to Farebox\n', '');
     expect(signedTexts(readIn(encode(samples.evmMessage(text)), RULES), checksummed)).toEqual([text]);
     const { statement: _, ...sent } = samples.EVM_FIELDS;
     expect(signedTexts(readIn(encode(sent), RULES), checksummed)).toEqual([text]);
   });
 
-  test('a statement may look like a field', () => {
+  test('keeps a statement that looks like a field', () => {
     const text = samples.EVM_TEXT.replace('Sign in to Farebox', 'URI: https://evil.test/');
     expect(readIn(encode(samples.evmMessage(text)), RULES).fields).toMatchObject({
       statement: 'URI: https://evil.test/',
@@ -84,7 +84,7 @@ describe('the text is rebuilt from what was parsed, in every layout that is know
     });
   });
 
-  test('every optional line, and the address as it was spelled', () => {
+  test('keeps every optional line, and the spelling of the address', () => {
     const lower = samples.EVM_ADDRESS.toLowerCase();
     const text = `${samples.EVM_TEXT.replace(samples.EVM_ADDRESS, lower)}
 Not Before: 2026-03-01T11:59:00+00:00
@@ -106,7 +106,7 @@ Resources:
   });
 });
 
-describe('the window of time, to the millisecond', () => {
+describe('the time window in milliseconds', () => {
   const at = (ms: number, rules: Partial<SignInRules> = {}) => ({ ...RULES, nowMs: NOW_MS + ms, ...rules });
   const lasting: Sent = { ...samples.EVM_FIELDS, expirationTime: undefined };
   const from = (time: string): Sent => ({ ...lasting, notBefore: time });
@@ -134,8 +134,8 @@ describe('the window of time, to the millisecond', () => {
     expect(codeOf(sent, at(ms))).toBe(code);
   });
 
-  test('a nonce is remembered for as long as any time at which its message is taken', () => {
-    // Taken from 30 s before to 5 min after it was issued: 5.5 min, and remembered 30 s beyond the end of that.
+  test('stores a nonce for as long as its message may be accepted', () => {
+    // Accepted from 30 s before to 5 min after its issue, and stored until 30 s after that.
     expect(REMEMBERED_MS).toBe(OLDEST_MS + 30_000);
     for (const ms of [-FARTHEST_AHEAD_MS, 0, OLDEST_MS]) {
       expect(readIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + OLDEST_MS + 30_000);
@@ -152,7 +152,7 @@ describe('the header', () => {
     return base64(`${rest},"x":"${'x'.repeat((length * 3) / 4 - rest.length - 8)}"}`);
   };
 
-  test('takes 8 kB and not a character more', () => {
+  test('accepts at most 8 kB', () => {
     expect(long(MAX_HEADER_JSON_LENGTH)).toHaveLength(8_192);
     expect(codeOfHeader(long(MAX_HEADER_JSON_LENGTH))).toBeUndefined();
     expect(codeOfHeader(`${long(MAX_HEADER_JSON_LENGTH)}=`)).toBe('PARSE_ERROR');
@@ -182,15 +182,15 @@ describe('the header', () => {
     ['nine levels', base64(good.replace('{', '{"x":[[[[[[[[]]]]]]]],'))],
     ['8,000 levels', base64('['.repeat(6_000))],
     ['257 names', base64(`{${Array.from({ length: 257 }, (_, index) => `"${index}":0`)}}`)],
-  ])('is no sign-in: %s', (_, header) => {
+  ])('is not a sign-in: %s', (_, header) => {
     expect(codeOfHeader(header)).toBe('PARSE_ERROR');
   });
 
-  test.each(['null', '[]', '"x"', '7', '{}'])('is JSON but no sign-in: %s', (json) => {
+  test.each(['null', '[]', '"x"', '7', '{}'])('is JSON but not a sign-in: %s', (json) => {
     expect(codeOfHeader(base64(json))).toBe('INVALID_PAYLOAD');
   });
 
-  test('names of objects from elsewhere are only names', () => {
+  test('treats names of object members as plain names', () => {
     expect(codeOfHeader(base64(good.replace('{', '{"__proto__":{"domain":"x"},')))).toBeUndefined();
     expect(codeOfHeader(base64('{"__proto__":{"domain":"x"}}'))).toBe('INVALID_PAYLOAD');
   });

@@ -1,4 +1,4 @@
-/** Sign-ins without a signature, as the rules see them: they look at everything else. */
+/** Sign-ins without a signature, which the rules do not check. */
 export const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
 export const EVM_ADDRESS = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 export const SOLANA_ADDRESS = 'D2PHpNfVHjVWYdZpYe8VNfzZGCCWTo4HxqAEWT9Xgybp';

@@ -48,7 +48,7 @@ const fields: fc.Arbitrary<SignInFields> = fc
   });
 
 describe('the text of a sign-in', () => {
-  test('what is written is read as what it was written from', () => {
+  test('is parsed to the values that it was written from', () => {
     fc.assert(
       fc.property(fields, (made) => {
         expect(parseSignInText(writeSignInText(made))).toEqual(made);
@@ -57,7 +57,7 @@ describe('the text of a sign-in', () => {
     );
   });
 
-  test('spoiled anywhere it is refused, or it is another text that is read as what it says', () => {
+  test('is refused after any change, or parsed to the changed values', () => {
     const spoiled = fc.record({
       made: fields,
       at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -77,7 +77,7 @@ describe('the text of a sign-in', () => {
     );
   });
 
-  test('lines in any order and number are refused but in the one order', () => {
+  test('is refused with lines in any other order or number', () => {
     const lines = [...EVM_TEXT.split('\n'), 'Not Before: 2026-03-01T11:00:00Z', 'Request ID: a', 'Resources:'];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...lines), { minLength: 8, maxLength: 16 }), (some) => {
@@ -93,7 +93,7 @@ describe('the text of a sign-in', () => {
     );
   });
 
-  test('anything at all ends with a refusal, and soon', () => {
+  test('is refused quickly for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
         expectSound(text);
@@ -113,7 +113,7 @@ describe('the text of a sign-in', () => {
   });
 });
 
-test('base58 has one spelling for so many bytes', () => {
+test('contains base58 with one spelling for each length', () => {
   expect(bytesOfBase58(SOLANA_ADDRESS, 32)).toHaveLength(32);
   expect(bytesOfBase58('1'.repeat(32), 32)).toEqual(new Uint8Array(32));
   expect(bytesOfBase58('', 0)).toEqual(new Uint8Array(0));
@@ -137,11 +137,11 @@ test.each<[string, number | undefined]>([
   ['2100-02-29T00:00:00Z', undefined],
   ['9999-12-31T23:59:59.999Z', 253_402_300_799_999],
   ['10000-01-01T00:00:00Z', undefined],
-])('%s is a time as RFC 3339 has it: %s', (text, ms) => {
+])('%s is an RFC 3339 time: %s', (text, ms) => {
   expect(readDateTime(text)).toBe(ms);
 });
 
-/** Refused, or well-formed also for the reference parser of EIP-4361, which must see the same in it. */
+/** Expects a refusal, or that the reference parser of EIP-4361 reads the same values. */
 function expectSound(text: string): void {
   let read: SignInFields;
   try {
@@ -151,11 +151,11 @@ function expectSound(text: string): void {
     return;
   }
   expect(writeSignInText(read)).toBe(text);
-  // It knows neither Solana, nor a chain that is left out or spelled otherwise, nor a path behind the domain; and it counts
-  // the pieces of an IPv6 address.
+  // The reference parser does not know Solana, a missing or differently spelled chain, or a path after the domain, and
+  // it counts the groups of an IPv6 address.
   const isPlain = /^(?:https?:\/\/)?[a-z0-9.-]+(?::\d+)?$/i.test(read.domain) && /^\d+$/.test(read.chain ?? '');
   if (read.family !== 'evm' || !isPlain || text.includes('[')) return;
-  // The parser refuses addresses without a checksum. A signature is checked against an address in any case.
+  // The reference parser requires a checksum address. Our signature check accepts any case.
   const other = new ParsedMessage(text.replace(read.address, getAddress(read.address)));
   const { statement, uri: target, nonce, issuedAt, expirationTime, notBefore, requestId, resources } = read;
   expect(other).toMatchObject({ uri: target, nonce, issuedAt, address: getAddress(read.address) });

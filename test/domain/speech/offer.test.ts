@@ -1,4 +1,4 @@
-/** What a model of speech may be asked for: its formats, its voices, and words that can be said. */
+/** Limits of a speech model: formats, voices, and text that can be spoken. */
 import { describe, expect, it } from 'vitest';
 import type { TtsModel } from '../../../domain/catalogue/model.ts';
 import type { TtsSpec } from '../../../domain/catalogue/specs.ts';
@@ -20,12 +20,12 @@ describe('the format', () => {
     [['wav', 'mp3'], 'wav', 'mp3', 'mp3'],
     [['wav'], undefined, undefined, 'wav'],
     [['ogg', 'opus'], 'ogg', undefined, 'opus'],
-  ] as const)('of %j, usually %s, asked for %s is %s', (supported_formats, usual, wished, format) => {
+  ] as const)('from %j, by default %s, ordered as %s, is %s', (supported_formats, usual, wished, format) => {
     const spec = { supported_formats, ...(usual && { default_format: usual }) };
     expect(formatOf(model(spec), wished, FORMATS)).toEqual({ ok: true, format });
   });
 
-  it('may be any where the entry names none, and is refused by name where the model has it not', () => {
+  it('may be any one if the entry lists none, and is refused by name if the model lacks it', () => {
     expect(formatOf(model({}), 'opus', FORMATS)).toEqual({ ok: true, format: 'opus' });
     const refused = formatOf(model({ supported_formats: ['wav', 'mp3'] }), 'opus', FORMATS);
     expect(refused).toMatchObject({
@@ -49,7 +49,7 @@ describe('the voice', () => {
     [open, 'Puck', 'Puck'],
     [open, 'Ana María (es-419)', 'Ana María (es-419)'],
     [custom, '21m00Tcm4TlvDq8ikWAM', '21m00Tcm4TlvDq8ikWAM'],
-  ])('%# is the one that was asked for, or the default', (of, wished, voice) => {
+  ])('%# is the ordered one, or the default', (of, wished, voice) => {
     expect(voiceOf(of, wished)).toEqual({ ok: true, voice });
   });
 
@@ -62,11 +62,11 @@ describe('the voice', () => {
     [open, '..', ['Kore']],
     [open, 'a\nb', ['Kore']],
     [open, 'a\u0000', ['Kore']],
-  ])('%# is refused with those that there are', (of, wished, supportedVoices) => {
+  ])('%# is refused with a list of the available ones', (of, wished, supportedVoices) => {
     expect(voiceOf(of, wished)).toMatchObject({ ok: false, field: 'voice', supportedVoices });
   });
 
-  it('is a handle only in the form in which handles are given out', () => {
+  it('is a handle only in the format of issued handles', () => {
     expect([isVoiceHandle('vv_'), isVoiceHandle('VV_1'), mayBeHandle('vv_1')]).toEqual([true, false, false]);
     expect(mayBeHandle(`vv_${'0'.repeat(32)}`)).toBe(true);
     expect(mayBeHandle(`vv_${'0'.repeat(32)}\n`)).toBe(false);
@@ -82,6 +82,6 @@ it.each([
   ['😀', false],
   [' \n\t', false],
   ['', false],
-])('%j can be said: %s', (input, speakable) => {
+])('%j can be spoken: %s', (input, speakable) => {
   expect(isSpeakable(input)).toBe(speakable);
 });

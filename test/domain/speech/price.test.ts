@@ -1,4 +1,4 @@
-/** Prices of transcripts and speech, against a calculation of their own from the published table. */
+/** Prices of transcripts and speech, against a separate calculation from the published table. */
 import { describe, expect, it } from 'vitest';
 import { ASR_MODELS, TTS_MODELS } from '../../../domain/catalogue/builtin/speech.ts';
 import {
@@ -34,8 +34,8 @@ const HEARD: Record<string, bigint> = {
   'stt-xai-v1': 31_480n,
 };
 
-describe('every published model of speech costs what the table says', () => {
-  it('and the table has all of them', () => {
+describe('the price of every published speech model', () => {
+  it('is in the table', () => {
     const published = TTS_MODELS.filter(({ provider }) => provider !== 'local').map(({ id }) => id);
     expect(published).toEqual(Object.keys(SPOKEN));
   });
@@ -44,15 +44,15 @@ describe('every published model of speech costs what the table says', () => {
     const model = TTS_MODELS.find((each) => each.id === id);
     for (const characters of [1, 2, 3, 7, 13, 333, 1_000, 4_095, 4_096]) {
       const exact = perMillion * BigInt(characters);
-      // Nano-dollars, what is left over of one rounded up.
+      // Nano USD, with a remainder rounded up.
       const nano = exact / 1_000n + (exact % 1_000n === 0n ? 0n : 1n);
       expect(model && priceOfSpeech(model, characters), `${characters}`).toEqual({ usd: nano, diem: nano });
     }
   });
 });
 
-describe('every published transcriber costs what the table says', () => {
-  it('and the table has all of them', () => {
+describe('the price of every published transcriber', () => {
+  it('is part of the table', () => {
     const published = ASR_MODELS.filter(({ provider }) => provider !== 'local').map(({ id }) => id);
     expect(published).toEqual(Object.keys(HEARD));
   });
@@ -67,7 +67,7 @@ describe('every published transcriber costs what the table says', () => {
   });
 });
 
-describe('what is billed', () => {
+describe('billed units', () => {
   it.each([
     [11, 11_000],
     [0.000_02, 1],
@@ -90,7 +90,7 @@ describe('what is billed', () => {
     expect(charactersOf(text)).toBe(characters);
   });
 
-  it('is what the ledger remembers', () => {
+  it('are recorded in the ledger', () => {
     const [speaker] = TTS_MODELS;
     const [transcriber] = ASR_MODELS;
     if (!speaker || !transcriber) throw new Error('no models');

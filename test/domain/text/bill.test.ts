@@ -33,7 +33,7 @@ const produced = (more: Partial<TextOutput> = {}): TextOutput => ({
 });
 
 describe('the bill of a text call', () => {
-  it('takes each kind of token at its own rate, and says so', () => {
+  it('prices each kind of token at its own rate, and notes the rate', () => {
     const { price, details } = billOf(PLAIN, produced({ usage: usage(1_000, 500, { cachedTokens: 400 }) }), 1_234);
     expect(price).toEqual({ usd: 600_000n + 40_000n + 2_000_000n, diem: 2_640_000n });
     expect(details).toEqual({
@@ -50,7 +50,7 @@ describe('the bill of a text call', () => {
     });
   });
 
-  it('notes the rates in diem where they are others', () => {
+  it('notes the rates in diem if they differ', () => {
     const { price, details } = billOf(TWO_PRICES, produced(), 1);
     expect(price).toEqual({ usd: 3_000_000n, diem: 2_000_000n });
     expect(details.lines).toEqual([1_000, 1_000_000_000, 500, 4_000_000_000]);
@@ -69,7 +69,7 @@ describe('the bill of a text call', () => {
     expect(billOf(PLAIN, produced(more), 1).price).toEqual({ usd: nano, diem: nano });
   });
 
-  it('says that tokens were counted here, after everything else', () => {
+  it('notes last that tokens were counted here', () => {
     const { details } = billOf(PLAIN, produced({ counted: true, addOns: [SEARCH], remarks: ['left early'] }), 1);
     expect(details.notes).toBe(
       `API Inference; input 1000 × 1 USD/M; output 500 × 4 USD/M; web search 2 × 0.01 USD; left early; ${COUNTED_HERE}`,
@@ -85,12 +85,12 @@ describe('the bill of a text call', () => {
       [{ ...SEARCH, price: { usd: 10_000_000n, diem: 5n } }],
       { addOns: [2, 10_000_000], diemAddOns: [2, 5] },
     ],
-  ])('notes of its additions %s', (_what, addOns, noted) => {
+  ])('notes its add-ons %s', (_what, addOns, noted) => {
     const { addOns: listed, diemAddOns } = billOf(PLAIN, produced({ addOns }), 1).details;
     expect(JSON.parse(JSON.stringify({ addOns: listed, diemAddOns }))).toEqual(noted);
   });
 
-  it('can be computed again from what it notes', () => {
+  it('can be recomputed from its notes', () => {
     const tokens = fc.nat(3_000_000);
     fc.assert(
       fc.property(tokens, tokens, tokens, fc.nat(5), (prompt, completion, cached, count) => {
@@ -117,20 +117,20 @@ function sumOf(pairs: unknown, per: bigint): bigint {
   return sum;
 }
 
-describe('what a text call is held with', () => {
-  it('names the model and its rate of output, before any unit is known', () => {
+describe('the snapshot of a text hold', () => {
+  it('names the model and its output rate before any unit is known', () => {
     expect(snapshotOf(PLAIN, 'request-1')).toEqual({
       ...{ sku: 'llm-llm-mtoken', modelId: 'llm', provider: 'house', units: '0', unit: 'million tokens' },
       ...{ pricePerUnitUsd: '4000000000', requestId: 'request-1' },
     });
   });
 
-  it('is nothing at first', () => {
+  it('has a zero amount at first', () => {
     expect(NOTHING).toEqual({ usd: 0n, diem: 0n });
   });
 });
 
-describe('tokens in millions', () => {
+describe('token counts in millions', () => {
   it.each([
     [0, '0'],
     [1, '0.000001'],
@@ -145,7 +145,7 @@ describe('tokens in millions', () => {
     expect(millions(tokens)).toBe(text);
   });
 
-  it('say exactly as many', () => {
+  it('are exact', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31 - 1), (tokens) => {
         expect(Math.round(Number(millions(tokens)) * 1_000_000)).toBe(tokens);

@@ -26,8 +26,8 @@ function modelOf(capabilities?: Capabilities): TextModel {
   };
 }
 
-describe('a feature that a request asks for', () => {
-  it.each(NEEDED)('%s takes the capability %s', (feature, flag, words) => {
+describe('a requested feature', () => {
+  it.each(NEEDED)('%s needs the capability %s', (feature, flag, words) => {
     const asked = new Map([[feature, `messages.0.${feature}`]]);
     expect(missingFeatures(modelOf({ [flag]: true }), asked)).toEqual([]);
     const missing = [{ path: `messages.0.${feature}`, words: `llm does not support ${words}` }];
@@ -36,7 +36,7 @@ describe('a feature that a request asks for', () => {
     expect(missingFeatures(modelOf(), asked)).toEqual(missing);
   });
 
-  it('is missed once for each, in the order of the request', () => {
+  it('is reported once as missing, in the order of the request', () => {
     const asked = new Map<Feature, string>([
       ['tools', 'tools'],
       ['image', 'messages.1'],
@@ -48,7 +48,7 @@ describe('a feature that a request asks for', () => {
   });
 });
 
-describe('reasoning beside the limit of an answer', () => {
+describe('reasoning outside the output limit', () => {
   it.each([
     ['a model that does not reason', undefined, 0],
     ['reasoning that is turned off', { enabled: false }, 0],
@@ -62,7 +62,7 @@ describe('reasoning beside the limit of an answer', () => {
     ['the highest efforts', { effort: 'xhigh' }, 65_536],
     ['the most effort', { effort: 'max' }, 65_536],
     ['an effort that counts before the switch', { effort: 'low', enabled: false }, 8_192],
-  ] as const)('is held for by the effort: %s', (_what, reasoning, tokens) => {
+  ] as const)('adds to the hold by its effort: %s', (_what, reasoning, tokens) => {
     expect(reasoningBesideOf(reasoning === undefined ? {} : { reasoning })).toBe(tokens);
   });
 });
@@ -72,13 +72,13 @@ describe('the tokens of an encrypted text', () => {
     [0, 0],
     [1, 1],
     [2, 1],
-    // The bytes around a text of nothing.
+    // Overhead of an empty text.
     [186, 1],
     [188, 1],
     [194, 1],
     [196, 2],
     [186 + 8_000, 1_000],
-  ])('of %i digits are %i', (digits, tokens) => {
+  ])('of %i digits is %i', (digits, tokens) => {
     expect(tokensOfSealed('a'.repeat(digits))).toBe(tokens);
   });
 });

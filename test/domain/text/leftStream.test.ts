@@ -1,4 +1,4 @@
-/** Rules for a stream whose client has left. */
+/** Rules for a stream whose client has disconnected. */
 import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../domain/catalogue/model.ts';
 import type { ProviderSettings } from '../../../domain/providerSettings.ts';
@@ -30,10 +30,10 @@ describe('reasoning', () => {
     [{ enabled: false }, true],
     [{ effort: 'none' }, true],
     [{ effort: 'none', enabled: true }, true],
-    // An effort counts before the switch.
+    // An effort takes precedence over the switch.
     [{ effort: 'low', enabled: false }, false],
     [{ effort: 'max' }, false],
-  ] as const)('asked for with %j is off: %s', (reasoning, isOff) => {
+  ] as const)('requested with %j is off: %s', (reasoning, isOff) => {
     expect(isReasoningOff(reasoning === undefined ? {} : { reasoning })).toBe(isOff);
   });
 });
@@ -48,7 +48,7 @@ describe('onDisconnect', () => {
     ['the entry says drain', {}, { llm: openai({ onDisconnect: 'drain' }) }, 'drain'],
     ['the model says drain', { onDisconnect: 'drain' }, { llm: openai() }, 'drain'],
     ['both speak', { onDisconnect: 'abort' }, { llm: openai({ onDisconnect: 'drain' }) }, 'abort'],
-  ])('where %s', (_case, spec, providers, expected) => {
+  ])('if %s', (_case, spec, providers, expected) => {
     expect(onDisconnectOf({ provider: 'llm', spec: { ...SPEC, ...spec } }, providers)).toBe(expected);
   });
 });
@@ -86,7 +86,7 @@ describe('the bill of unseen reasoning', () => {
   });
 });
 
-describe('reasoning may have gone unseen', () => {
+describe('possibly unseen reasoning', () => {
   const off = { reasoning: { enabled: false } };
   const none = { reasoning: { enabled: true, effort: 'none' } } as const;
   it.each([

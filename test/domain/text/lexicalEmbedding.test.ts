@@ -1,4 +1,4 @@
-/** Vectors of texts without a model. */
+/** Embeddings of texts without a model. */
 import { expect, it } from 'vitest';
 import { embedText } from '../../../domain/text/lexicalEmbedding.ts';
 
@@ -9,7 +9,7 @@ function similarity(first: string, second: string): number {
   return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
 }
 
-it('are of length one, whatever the text', () => {
+it('have length one for any text', () => {
   for (const text of ['a', 'one two three', '!?', ' ', 'ß½é漢字', 'x'.repeat(30_000)]) {
     for (const dimensions of [1, 3, 512, 2_048]) {
       const squares = embedText(text, dimensions).reduce((sum, value) => sum + value * value, 0);
@@ -18,7 +18,7 @@ it('are of length one, whatever the text', () => {
   }
 });
 
-it('are nearer the more words and parts of words texts share', () => {
+it('are closer the more words and parts of words the texts share', () => {
   const text = 'The fare is paid and the doors are closing';
   const near = similarity(text, 'The doors are closing, the fare is paid!');
   const parts = similarity(text, 'Pay fares; the door closes');
@@ -29,17 +29,17 @@ it('are nearer the more words and parts of words texts share', () => {
   expect(Math.abs(far)).toBeLessThan(0.2);
 });
 
-it('are the same for every spelling that NFKC and the case make one', () => {
+it('are equal for all spellings that NFKC and case folding unify', () => {
   expect(embedText('ＡＢＣ ﬁn', DIMENSIONS)).toEqual(embedText('abc FIN', DIMENSIONS));
 });
 
-it('are the same on every machine and in every release', () => {
+it('are equal on every machine and in every release', () => {
   expect([...embedText('one two three', 8)].map((value) => value.toFixed(4))).toEqual([
     ...['-0.5164', '0.0000', '0.0000', '-0.1291', '-0.1291', '0.6455', '0.5164', '0.1291'],
   ]);
 });
 
-it('of 10,000 words meet in a place no more often than at random', () => {
+it('of 10,000 words collide no more often than at random', () => {
   const vector = new Set<string>();
   for (let word = 0; word < 10_000; word += 1) {
     const at = embedText(`w${word}`, 2_048).reduce((best, value, place, all) => {

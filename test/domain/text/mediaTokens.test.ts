@@ -1,4 +1,4 @@
-/** Tokens that are held for pictures are no fewer than their service counts, by its published formula. */
+/** Tokens held for images are no fewer than the service counts by its published formula. */
 import { expect, it } from 'vitest';
 import { TEXT_MODELS } from '../../../domain/catalogue/builtin/text.ts';
 import { mediaTokensOf } from '../../../domain/text/promptSize.ts';
@@ -23,11 +23,11 @@ const held = (width: number, height: number) =>
     mini?.mediaTokens,
   );
 
-it('gpt-4o-mini counts 25,501 tokens for a picture of 1,024 × 1,024, which are held', () => {
+it('holds the 25,501 tokens that gpt-4o-mini counts for an image of 1,024 × 1,024', () => {
   expect([openAiTokens(1_024, 1_024), held(1_024, 1_024) >= 25_501]).toEqual([25_501, true]);
 });
 
-it('gpt-4o-mini never counts more for a picture than is held', () => {
+it('never holds less for an image than gpt-4o-mini counts', () => {
   const sides = [1, 100, 511, 512, 513, 767, 768, 769, 1_024, 1_025, 1_536, 1_537, 2_048, 2_049, 4_000, 10_000];
   const tooFew = sides.flatMap((width) =>
     sides.filter((height) => held(width, height) < openAiTokens(width, height)).map((height) => [width, height]),

@@ -1,4 +1,4 @@
-/** What tokens cost, held against a calculation that shares nothing with ours. */
+/** Token prices against an independent calculation. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TokenPricing } from '../../../domain/catalogue/specs.ts';
@@ -40,7 +40,7 @@ const usages = fc
     return { promptTokens, ...caching, completionTokens, reasoningTokens: 0 };
   });
 
-/** Long multiplication on decimal digits: nano-USD of one line, the rest of a division rounded up. */
+/** Long multiplication of decimal digits: nano USD of one line, with a remainder rounded up. */
 function byHand(tokens: number, dollarsPerMillion: number): bigint {
   const [whole = '0', fraction = ''] = dollarsPerMillion.toFixed(9).split('.');
   const trillionths = BigInt(tokens) * BigInt(`${whole}${fraction}`);
@@ -66,7 +66,7 @@ function billByHand(pricing: TokenPricing, usage: TokenUsage, currency: 'usd' | 
 }
 
 describe.each(Object.entries(TABLES))('the price table "%s"', (_name, pricing) => {
-  it('bills 10,000 usages as an independent calculation does, to the last nano', () => {
+  it('bills 10,000 usages like an independent calculation, to the last nano unit', () => {
     const check = fc.property(usages, (usage) => {
       expect(sumOf(linesOf(pricing, usage))).toEqual({
         usd: billByHand(pricing, usage, 'usd'),
@@ -76,7 +76,7 @@ describe.each(Object.entries(TABLES))('the price table "%s"', (_name, pricing) =
     fc.assert(check, { numRuns: 10_000 });
   });
 
-  it('holds no less than any usage within the bound costs', () => {
+  it('holds at least the cost of any usage within the bound', () => {
     const check = fc.property(usages, (usage) => {
       const { promptTokens, completionTokens } = usage;
       const asked = { promptTokens, outputTokens: completionTokens, cachesForHour: true };
@@ -88,7 +88,7 @@ describe.each(Object.entries(TABLES))('the price table "%s"', (_name, pricing) =
   });
 });
 
-it('an explicit zero is zero, and a rate that is left out is that of the input', () => {
+it('uses zero for an explicit zero, and the input rate for a missing rate', () => {
   const cached = {
     promptTokens: 1_000_000,
     cachedTokens: 1_000_000,

@@ -1,4 +1,4 @@
-/** What is held for a prompt covers what the shipped tokenizer counts in it, whatever the text looks like. */
+/** The hold for a prompt covers the count of the shipped tokenizer for any text. */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,13 +8,13 @@ import { countTokens } from '../../../engines/text/countTokens.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
-/** The same on every run, and like chance. */
+/** Pseudo-random, and the same on every run. */
 const NOISE = Uint8Array.from({ length: 1_200 }, (_, at) => (Math.imul(at + 7, 2_654_435_761) >>> 13) % 251);
 const bytes = Buffer.from(NOISE);
 const each = (write: (index: number) => string | number, count = 200) =>
   Array.from({ length: count }, (_, index) => write(index));
 
-/** In the script that estimates are closest for. */
+/** Languages in the script with the closest estimates. */
 const LATIN: Record<string, string> = {
   English: `The committee met on Tuesday to consider whether the proposal, which had been circulated among the members
     well in advance, should be adopted without further amendment. A few asked for more time to read it.`,
@@ -29,7 +29,7 @@ const LATIN: Record<string, string> = {
   Markdown: read('docs/wallets.md').slice(0, 8_000),
 };
 
-/** Often a token a letter elsewhere than with the shipped tokenizer, and estimated so. */
+/** Estimated at a token a character, which other tokenizers than the shipped one often need. */
 const OTHER_SCRIPTS: Record<string, string> = {
   Vietnamese: 'Năm ngoái chúng tôi đã đi du lịch khắp đất nước và gặp gỡ rất nhiều người dân thân thiện.',
   Russian: 'В прошлом году мы путешествовали по всей стране и встретили множество замечательных людей.',
@@ -111,11 +111,11 @@ describe('the estimate of a text', () => {
     expect(estimateTokens(text)).toBeGreaterThanOrEqual(await countTokens(text));
   });
 
-  it.each(Object.entries(LATIN))('of prose (%s) is no more than twice its tokens', async (_name, text) => {
+  it.each(Object.entries(LATIN))('of prose (%s) is at most twice its tokens', async (_name, text) => {
     expect(estimateTokens(text)).toBeLessThanOrEqual(2 * (await countTokens(text)));
   });
 
-  it.each(Object.entries(OTHER_SCRIPTS))('of prose (%s) is about a token a letter at most', (_name, text) => {
+  it.each(Object.entries(OTHER_SCRIPTS))('of prose (%s) is at most about a token a character', (_name, text) => {
     expect(estimateTokens(text)).toBeLessThanOrEqual(1.25 * text.length);
   });
 
@@ -137,7 +137,7 @@ describe('the estimate of a text', () => {
     await fc.assert(covers, { numRuns: 500 });
   });
 
-  it('of one digit, mark or small word is one token, and of nothing none', () => {
+  it('is one token for a digit, a mark or a short word, and none for an empty text', () => {
     expect(['', '7', '{', 'a', 'the', 'é', '界'].map(estimateTokens)).toEqual([0, 1, 1, 1, 2, 1, 2]);
   });
 });
@@ -168,6 +168,6 @@ it.each<[string, ChatMessage]>([
       tool_calls: [{ id: LONG, type: 'function', function: { name: 'f', arguments: '' } }],
     },
   ],
-])('the estimate of a prompt has %s in it', (_what, message) => {
+])('includes in the estimate of a prompt %s', (_what, message) => {
   expect(promptTokensOf({ messages: [message] })).toBeGreaterThanOrEqual(estimateTokens(LONG));
 });

@@ -1,4 +1,4 @@
-/** The parts of a request that count as its prompt, and the length of text that a number of tokens covers. */
+/** Parts of a request that count as its prompt, and the text length that a number of tokens covers. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, ChatRequest } from '../../../domain/text/chat.ts';
@@ -49,7 +49,7 @@ describe('the texts of a prompt', () => {
     expect(promptTextsOf({ messages: [message] }).texts).toEqual(texts);
   });
 
-  it('are those of the tools and of the wanted form, too', () => {
+  it('include those of the tools and of the response format', () => {
     const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
     const schema = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
     const asked = { messages: [], tools, responseFormat: schema } as unknown as ChatRequest;
@@ -58,7 +58,7 @@ describe('the texts of a prompt', () => {
     expect(promptTextsOf(plain).texts).toEqual([]);
   });
 
-  it('have something around each message and each call', () => {
+  it('have an overhead for each message and each call', () => {
     const around = (...messages: ChatMessage[]) => promptTextsOf({ messages }).around / TOKENS_PER_MESSAGE;
     const message: ChatMessage = { role: 'user', content: 'Hello' };
     expect(around()).toBe(1);
@@ -66,7 +66,7 @@ describe('the texts of a prompt', () => {
     expect(around({ role: 'assistant', content: null, tool_calls: [CALL, CALL] })).toBe(4);
   });
 
-  it('never come to less with more in them', () => {
+  it('never shrink when something is added', () => {
     const words = fc.string({ unit: 'grapheme', maxLength: 30 });
     fc.assert(
       fc.property(fc.array(words, { minLength: 1, maxLength: 5 }), (contents) => {
@@ -79,10 +79,10 @@ describe('the texts of a prompt', () => {
   });
 });
 
-describe('an estimate', () => {
+describe('a token estimate', () => {
   const text = fc.string({ unit: 'binary', maxLength: 120 });
 
-  it('is the same of a text that is read piece by piece', () => {
+  it('is the same for a text that is read in pieces', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(120), { maxLength: 4 }), (whole, cuts) => {
         const estimate = new TokenEstimate();
@@ -95,7 +95,7 @@ describe('an estimate', () => {
     );
   });
 
-  it('is at least a token for a text that is not empty', () => {
+  it('is at least one token for a text that is not empty', () => {
     fc.assert(
       fc.property(text, (whole) => {
         expect(estimateTokens(whole)).toBeGreaterThanOrEqual(whole === '' ? 0 : 1);
@@ -104,10 +104,10 @@ describe('an estimate', () => {
   });
 });
 
-describe('a text that is cut to so many tokens', () => {
+describe('a text cut to a number of tokens', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 80 });
 
-  it('is its beginning, no longer than that, and no shorter than it must be', () => {
+  it('is its longest beginning within that number', () => {
     fc.assert(
       fc.property(text, fc.nat(60), (whole, tokens) => {
         const cut = cutToTokens(whole, tokens);
@@ -124,16 +124,16 @@ describe('a text that is cut to so many tokens', () => {
     ['a😀', 1],
     ['😀', 0],
     ['\ud83d', 0],
-  ])('%j at %i: never ends within a letter', (whole, tokens) => {
+  ])('%j at %i: never ends inside a character', (whole, tokens) => {
     expect(cutToTokens(whole, tokens)).not.toMatch(/[\ud800-\udbff]$/);
   });
 
-  it.each(['', 'a', 'one two three'])('%j is whole where there is room', (whole) => {
+  it.each(['', 'a', 'one two three'])('%j is whole if it fits', (whole) => {
     expect(cutToTokens(whole, estimateTokens(whole))).toBe(whole);
   });
 });
 
-describe('a prompt that is to be kept for an hour', () => {
+describe('a prompt cached for an hour', () => {
   const asks = (request: Partial<ChatRequest>) => asksForHourCache({ messages: [], ...request } as ChatRequest);
   const marked = (ttl?: string): Partial<ChatRequest> => ({
     messages: [
@@ -161,7 +161,7 @@ describe('a prompt that is to be kept for an hour', () => {
     ['the usual retention', { promptCache: { retention: 'default' } }, false],
     ['no word of retention', { promptCache: {} }, false],
     ['a longer retention', { promptCache: { retention: '24h' } } as Partial<ChatRequest>, true],
-  ])('is asked for by %s: its hold must cover it', (_what, request, isAsked) => {
+  ])('is requested by %s, and covered by its hold', (_what, request, isAsked) => {
     expect(asks(request)).toBe(isAsked);
   });
 });

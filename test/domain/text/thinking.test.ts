@@ -15,7 +15,7 @@ describe('reasoning in an answer', () => {
     expect(withoutThinking(text)).toBe(shown);
   });
 
-  it('is taken out alike wherever the text is cut', () => {
+  it('is removed alike wherever the text is cut', () => {
     const texts = fc.array(fc.constantFrom('<think>', '</think>', '<', 'th', 'a b', '\n', 'é'), {
       maxLength: 12,
     });

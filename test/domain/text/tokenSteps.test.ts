@@ -1,4 +1,4 @@
-/** Cost of each character in the estimate of tokens, in shares of a token. */
+/** Cost of each character in the estimate of tokens, in fractions of a token. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { COST, stepFrom, TOKEN } from '../../../domain/text/tokenSteps.ts';
@@ -13,7 +13,7 @@ function costsOf(text: string): number[] {
 
 const tokensOf = (text: string) => costsOf(text).reduce((sum, cost) => sum + cost, 0) / TOKEN;
 
-describe('a character costs', () => {
+describe('the cost of a character', () => {
   it.each([
     ['a digit', '7', 1],
     ['each digit of a number', '2026', 4],
@@ -28,12 +28,12 @@ describe('a character costs', () => {
     expect(tokensOf(text)).toBe(tokens);
   });
 
-  it('nothing for the letter behind a single space, which begins its token', () => {
+  it('is zero for the letter after a single space, which starts its token', () => {
     expect(costsOf(' a')).toEqual([TOKEN, 0]);
     expect(costsOf(' A')).toEqual([TOKEN, 0]);
   });
 
-  it('little for the further spaces, lines and tabs of a run', () => {
+  it('is small for further spaces, line ends and tabs in a run', () => {
     for (const character of [' ', '\n', '\t']) {
       const [first = 0, ...further] = costsOf(character.repeat(10));
       expect(first).toBe(TOKEN);
@@ -41,18 +41,18 @@ describe('a character costs', () => {
     }
   });
 
-  it('more for a capital behind a small letter, where an identifier continues', () => {
+  it('is higher for a capital after a small letter, as inside an identifier', () => {
     const [, , capital = 0] = costsOf('abC');
     expect(capital).toBeGreaterThan(TOKEN);
   });
 
-  it('more for letters of a word that is longer than words are', () => {
+  it('is higher for letters of an unusually long word', () => {
     const costs = costsOf('e'.repeat(40));
     expect(costs.at(-1)).toBeGreaterThan(costs.at(5) ?? TOKEN);
   });
 });
 
-it('no text costs less by a further character, and no character more than four tokens', () => {
+it('is never negative, and at most four tokens', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       for (const cost of costsOf(text)) {
@@ -63,7 +63,7 @@ it('no text costs less by a further character, and no character more than four t
   );
 });
 
-it('the cost of a text does not depend on where it is cut', () => {
+it('does not depend on where the text is cut', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (head, tail) => {
       let step = 0;
