@@ -11,8 +11,8 @@ function open(limits: { timeoutMs: number; maxWaiting: number; maxWaitMs?: numbe
   return createChildPool<{ path: string }, ChildAnswer>({ ...LIMITS, path, ...limits });
 }
 
-describe('a pool of children', () => {
-  it('tells who waited too long for one that too many wait, and serves who comes when one is free again', async () => {
+describe('a pool of child processes', () => {
+  it('rejects a caller that waited too long for a child, and serves the next one when a child is free', async () => {
     const pool = open({ timeoutMs: 6_000, maxWaiting: 10, maxWaitMs: 300 });
     const hung = pool.ask({ path: '/hang' });
     await sleep(50);
@@ -27,7 +27,7 @@ describe('a pool of children', () => {
     pool.close();
   });
 
-  it('hands its child to the next who still waits, not to one who gave up', async () => {
+  it('gives its child to the next waiting caller, not to one that aborted', async () => {
     const pool = open({ timeoutMs: 3_000, maxWaiting: 10 });
     const hung = pool.ask({ path: '/hang' });
     await sleep(50);
@@ -41,7 +41,7 @@ describe('a pool of children', () => {
     pool.close();
   });
 
-  it('lets no more wait than it may', async () => {
+  it('limits the number of waiting callers', async () => {
     const pool = open({ timeoutMs: 3_000, maxWaiting: 1 });
     const first = pool.ask({ path: '/hang' });
     const second = pool.ask({ path: '/fine' });

@@ -1,4 +1,4 @@
-/** The decoders' namespaces, tried from inside: a secret is planted wherever a real process has one, and looked for. */
+/** The decoders' namespaces, tested from inside: probes look for secrets planted where a real process has them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const LIMIT_MS = 30_000;
 /** Places that root can write without any capability. */
 const OUTSIDE = ['/etc', '/usr', homedir(), '/proc/sys/kernel/core_pattern', '/sys/kernel'];
 
-/** Looks for the secret in every place that a process of this user could read, and for a way out to the network. */
+/** Searches every place that a process of this user could read, and tries to reach the network. */
 const PROBE = `
 import { accessSync, constants, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -72,7 +72,7 @@ beforeAll(async () => {
   writeFileSync(join(data, 'dev.json'), SECRET);
   for (const name of SECRET_FILES) writeFileSync(join(folder, name), SECRET);
   writeFileSync(join(folder, 'probe.mjs'), PROBE);
-  // Whatever arguments a program of media is given.
+  // Ignores its arguments, as a stand-in for the media program.
   writeFileSync(join(folder, 'sleep.sh'), '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
   server = createServer((_request, response) => response.end('a page')).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,7 +84,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A process with the secret in its environment, in each file that a variable names, and in its data folder. */
+/** Starts a process with the secret in its environment, in each file that a variable names, and in its data folder. */
 function startParent(program: string): ChildProcess {
   const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -127,13 +127,13 @@ async function probe(): Promise<ProbeAnswer> {
 const isolation = decoderIsolation();
 const isFull = isolation.level === 'full';
 
-// Elsewhere the groups below are skipped, and the report says so.
-it.runIf(processEnvironment().CI)('the machine that must pass every test allows all namespaces', () => {
+// On other machines the groups below are skipped, and the report says so.
+it.runIf(processEnvironment().CI)('allows all namespaces on the machine that must pass every test', () => {
   expect(isolation).toEqual({ level: 'full', description: expect.any(String) });
 });
 
 const ABORT = 'new AbortController().signal';
-/** Each kind of child, and a call that starts one; `SLEEP`: the media program runs for ten minutes. */
+/** Each kind of child process with a call that starts one. `SLEEP`: the media program runs for ten minutes. */
 const CHILDREN: [string, string, string][] = [
   ['inspection', 'engines/media/inspector', "createInspector({ maxChildren: 1 }).inspect('image', '/nowhere')"],
   ['image', 'engines/images/imageWork', "createImageWork({ maxChildren: 1 }).run('measure', { path: '/nowhere' })"],
@@ -151,7 +151,7 @@ const CHILDREN: [string, string, string][] = [
   ],
 ];
 
-describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces', () => {
+describe.runIf(isFull)('a decoder child in full isolation', () => {
   it('finds no secret of its parent in any process, descriptor or file', async () => {
     const { found, seen } = await probe();
     expect({ found, seen }).toEqual({ found: [], seen: ['tmp'] });
@@ -161,13 +161,13 @@ describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces
     const { wrote, mayWrite, devices, connected } = await probe();
     expect({ wrote, mayWrite, devices, connected }).toEqual({
       ...{ wrote: true, mayWrite: [], connected: false },
-      // Root could read the disk by its device.
+      // Root could read the disk through its device.
       devices: process.getuid?.() === 0 ? ['null'] : expect.any(Array),
     });
     expect(readFileSync(join(data, 'tmp', 'out'), 'utf8')).toBe('done');
   });
 
-  it('has a row below for every kind of child', () => {
+  it('has a row below for every kind of child process', () => {
     const plans = ['engines', 'infra', 'providers', 'api', 'workers', 'activities']
       .flatMap((floor) =>
         readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((name) => join(floor, name)),
@@ -178,7 +178,7 @@ describe.runIf(isFull)('a child that decodes, where the kernel allows namespaces
   });
 
   it.each(CHILDREN)(
-    'runs the %s child and all that it starts outside the namespaces of the service',
+    'runs the %s child and its own children outside the namespaces of the service',
     async (kind, module, call) => {
       const parent = startParent(programOf(module, call));
       const findChildren = () => descendantsOf(parent.pid as number).filter(({ command }) => !isWrapper(command));
@@ -216,7 +216,7 @@ function programOf(module: string, call: string): string {
   `;
 }
 
-it('says at the start of a process what decoders can reach, and why', () => {
+it('logs at the start of a process what decoders can reach, and why', () => {
   const lines: string[] = [];
   const write = (...words: unknown[]) => void lines.push(words.map((word) => JSON.stringify(word)).join(' '));
   reportDecoderIsolation({ info: write, warn: write } as never);
@@ -227,7 +227,7 @@ it('says at the start of a process what decoders can reach, and why', () => {
 
 interface Descendant {
   pid: number;
-  /** Its arguments, separated by zero bytes. */
+  /** Command line, separated by zero bytes. */
   command: string;
 }
 
@@ -240,7 +240,7 @@ function descendantsOf(root: number): Descendant[] {
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
       found.set(Number(name), { parent, command: readFileSync(`/proc/${name}/cmdline`, 'latin1') });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   const isBelow = (pid: number | undefined): boolean =>
@@ -248,7 +248,7 @@ function descendantsOf(root: number): Descendant[] {
   return [...found].filter(([pid]) => pid !== root && isBelow(pid)).map(([pid, { command }]) => ({ pid, command }));
 }
 
-/** Programs that make the namespaces and run no foreign code; a process that was just forked has its parent's command. */
+/** Programs that create the namespaces. A process that was just forked has its parent's command. */
 function isWrapper(command: string): boolean {
   const [program = '', , script = ''] = command.split('\0');
   if (program === '/bin/sh') return script.includes(' work=$1 ');

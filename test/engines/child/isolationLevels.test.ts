@@ -1,4 +1,4 @@
-/** Isolation of decoders where the kernel denies some of the namespaces, and where a program cannot be read by its user. */
+/** Isolation of decoders where the kernel denies some namespaces, and where a user cannot read the node program. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ beforeAll(() => {
   chmodSync(folder, 0o755);
   program = join(folder, 'levels.mjs');
   const module = JSON.stringify(pathToFileURL(shippedChild('engines/child/isolation')).href);
-  // A decoder tells the environment of its parent, whether it reads a file with a secret, and whether it has a network.
+  // Prints the environment of its parent, the secret file, and whether it shares the network.
   const decoder = `
     echo ran; tr '\\\\0' '\\\\n' < /proc/$1/environ; cat "$2"
     [ "$(readlink /proc/self/ns/net)" = "$3" ] && echo same network`;
@@ -68,7 +68,7 @@ function runProgram(command: string[]): Found {
   return JSON.parse(stdout);
 }
 
-/** Root of a user namespace that was restricted by `restriction`, as in a container. */
+/** Root of a user namespace restricted by `restriction`, as in a container. */
 function restrictedBy(restriction: string): Found {
   const namespaces = ['--user', '--map-root-user', '--mount'];
   const script = `${restriction}; exec "$@"`;
@@ -77,21 +77,21 @@ function restrictedBy(restriction: string): Found {
 
 const isFull = decoderIsolation().level === 'full';
 
-describe.runIf(isFull)('a decoder where the kernel denies some of the namespaces', () => {
-  it('has no network and is kept from files and variables where /proc cannot be mounted', () => {
+describe.runIf(isFull)('a decoder without some of the namespaces', () => {
+  it('has no network and cannot read files or variables when /proc cannot be mounted', () => {
     const { level, description, reason, stdout } = restrictedBy(MASK);
     expect({ level, stdout }).toEqual({ level: 'shared_proc', stdout: 'ran\n' });
     expect(description).toMatch(/^run without network; .*\/proc/);
     expect(reason).toContain('/proc');
   });
 
-  it('has no network and is kept from variables where nothing can be mounted', () => {
+  it('has no network and cannot read variables when nothing can be mounted', () => {
     const { level, description, stdout } = restrictedBy('echo 0 > /proc/sys/user/max_mnt_namespaces');
     expect({ level, stdout }).toEqual({ level: 'no_network', stdout: 'ran\nconfig-secret' });
     expect(description).toMatch(/^run without network; they can read the files/);
   });
 
-  it('is told not to be isolated where there are no namespaces', () => {
+  it('is reported as not isolated without namespaces', () => {
     const { level, description } = restrictedBy('echo 0 > /proc/sys/user/max_pid_namespaces');
     expect({ level, description }).toEqual({
       level: 'none',
@@ -100,16 +100,16 @@ describe.runIf(isFull)('a decoder where the kernel denies some of the namespaces
   });
 });
 
-/** A mask that was inherited, as that of a pod: nobody inside may mount a /proc that shows what it hides. */
+/** An inherited mask, as in a pod: the kernel then refuses to mount a /proc that would show what it hides. */
 const MASK = 'mount --bind /dev/null /proc/version; set -- unshare --user --map-root-user --mount "$@"';
 
 describe('a child of the same user without namespaces', () => {
-  /** Tells the environment of its parent, which runs a copy of node with these permissions. */
+  /** Prints the environment of its parent, which runs a copy of node with these permissions. */
   function environmentSeenBelow(mode: number): { isReadable: boolean; stdout: string } {
     const node = join(folder, `node-${mode.toString(8)}`);
     copyFileSync(process.execPath, node);
     chmodSync(node, mode);
-    // Root may read every file, and so may `setpriv` until it has started a program: the shell starts node without.
+    // Root may read every file, and so may `setpriv` until it starts a program, so a shell without rights starts node.
     const user = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--clear-groups'] : [];
     const [name = '', ...args] = [...user, 'sh', '-c', 'exec "$@"', 'sh', node, plainProgram];
     const { stdout, stderr } = spawnSync(name, args, { encoding: 'utf8', env: { DATABASE_URL: SECRET } });
@@ -117,12 +117,12 @@ describe('a child of the same user without namespaces', () => {
     return JSON.parse(stdout);
   }
 
-  it('reads the variables of a process whose program its user can read', () => {
+  it('reads the variables of a process whose program file its user can read', () => {
     const { isReadable, stdout } = environmentSeenBelow(0o755);
     expect({ isReadable, stdout }).toEqual({ isReadable: true, stdout: expect.stringContaining(SECRET) });
   });
 
-  it('reads no variable and no descriptor of a process whose program its user can only execute', () => {
+  it('reads no variable and no descriptor of a process whose program file its user can only execute', () => {
     expect(environmentSeenBelow(0o111)).toEqual({ isReadable: false, stdout: '' });
   });
 });

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { workFolders } from '../../../engines/child/workFolders.ts';
 
-it('a work folder is private, and gone with all that is in it once removed', async () => {
+it('creates a private work folder, and removes it with its contents', async () => {
   const folders = workFolders(mkdtempSync(join(tmpdir(), 'farebox folders ')));
   const folder = await folders.create();
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -17,7 +17,7 @@ it('a work folder is private, and gone with all that is in it once removed', asy
   expect(existsSync(folder)).toBe(false);
 });
 
-it('a sweep removes what dead processes left, and nothing of the living or of others', async () => {
+it('sweeps what dead processes left, and nothing of live processes or other machines', async () => {
   const root = mkdtempSync(join(tmpdir(), 'farebox-folders-'));
   const folders = workFolders(root);
   const own = basename(await folders.create());
@@ -26,7 +26,7 @@ it('a sweep removes what dead processes left, and nothing of the living or of ot
   await new Promise((resolve) => dead.on('exit', resolve));
   const left = [
     `${machine}.${dead.pid}.1.left`,
-    // The same process id, given to another process since.
+    // The same process id, reused by another process since.
     `${machine}.${pid}.${Number(start) - 1}.left`,
   ];
   const kept = [own, 'elsewhere.1.1.kept', 'unrelated'];
@@ -35,6 +35,6 @@ it('a sweep removes what dead processes left, and nothing of the living or of ot
   expect(readdirSync(root).sort()).toEqual([...kept].sort());
 });
 
-it('a sweep of a root that is not there yet is no error', async () => {
+it('sweeps a missing root without an error', async () => {
   await workFolders(join(tmpdir(), 'farebox-nowhere', 'x')).sweep();
 });

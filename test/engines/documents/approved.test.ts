@@ -7,7 +7,7 @@ const folder = fileURLToPath(new URL('../../fixtures/documents/', import.meta.ur
 const approved = readdirSync(`${folder}approved`);
 const reader = openReader();
 
-describe('a document of others', () => {
+describe('a real document', () => {
   it('of each kind is read at least three times', () => {
     for (const kind of ['pdf', 'docx', 'pptx', 'xlsx']) {
       const count = approved.filter((name) => name.endsWith(`.${kind}.txt`)).length;
@@ -15,14 +15,14 @@ describe('a document of others', () => {
     }
   });
 
-  it.each(approved)('gives the text that was approved: %s', async (name) => {
+  it.each(approved)('yields the approved text: %s', async (name) => {
     const bytes = readFileSync(folder + name.replace(/\.txt$/, ''));
-    // The name says nothing: the bytes do.
+    // The kind follows from the bytes, not from the name.
     expect(await outcome(reader, bytes)).toBe(readFileSync(`${folder}approved/${name}`, 'utf8'));
   });
 
   it.each(['bug53475-password-is-pass.docx', 'issue15893_reduced.pdf'])(
-    'that is locked is told as that: %s',
+    'with a password is refused with that reason: %s',
     async (name) => {
       const bytes = readFileSync(folder + name);
       await expect(reader.read({ bytes, filename: name })).rejects.toMatchObject({

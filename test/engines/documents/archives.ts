@@ -1,12 +1,12 @@
-/** Archives for the tests, packed as honestly or as dishonestly as a test wants. */
+/** Archives for tests, with true or false sizes and offsets. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface Part {
   name: string;
   content: string | Buffer;
-  /** What the archive says of its size; the truth when left out. */
+  /** Size in the header; default: the true one. */
   declaredBytes?: number;
-  /** Where the archive says that it lies; the truth when left out. */
+  /** Offset in the header; default: the true one. */
   declaredOffset?: number;
   flags?: number;
 }

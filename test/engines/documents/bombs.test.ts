@@ -1,4 +1,4 @@
-/** Documents made to hurt. Each is made here: none lies in the repository. */
+/** Hostile documents, all made here: none is in the repository. */
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
@@ -6,14 +6,14 @@ import { docx, officeParts, pdf, xlsx, zip } from './archives.ts';
 import { openReader, outcome } from './reader.ts';
 
 const WHOLE = docx('<w:p><w:r><w:t>whole</w:t></w:r></w:p>');
-// A machine that is busy takes long, and is not what refuses them.
+// Long enough for a busy machine, so that it is not the time that refuses them.
 const reader = openReader({ timeoutMs: 100_000 });
 
-/** How it ends; the next document is read as if nothing had happened. */
+/** Outcome of a document; the next document must then be read as usual. */
 async function end(bytes: Buffer, filename?: string): Promise<string> {
   const stall = measureStall();
   const ended = await outcome(reader, bytes, filename).finally(() => stall.stop());
-  // A parser that ran here would hold this process up for seconds.
+  // A parser in this process would block it for seconds.
   expect(stall.longestMs()).toBeLessThan(4 * MAX_TURN_MS);
   expect(await outcome(reader, WHOLE)).toBe('whole');
   return ended;
@@ -36,23 +36,23 @@ it.each([
       `<w:tbl><w:tr><w:tc><w:p><w:r><w:t xml:space="preserve">a${' '.repeat(1_000_000)}b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`,
     ),
   ],
-])('%s of a million blanks is read', async (_name, bytes) => {
+])('reads %s of a million blanks', async (_name, bytes) => {
   expect(bytes.length).toBeLessThan(10_000);
   expect(await end(bytes)).toMatch(/a +b/);
 });
 
 describe('an archive', () => {
-  it('that unpacks to more than the limit is refused by what comes out', async () => {
+  it('that unpacks to more than the limit is refused by its true size', async () => {
     const spaces = Buffer.alloc(101 * 1024 * 1024, ' ');
     expect(await end(zip(officeParts('docx', spaces)))).toBe('refused: too_large');
   });
 
-  it('that declares less than comes out is refused', async () => {
+  it('that declares less than its true size is refused', async () => {
     const parts = officeParts('docx', '<w:p/>'.repeat(1_000_000));
     expect(await end(zip(parts.map((part) => ({ ...part, declaredBytes: 300 }))))).toBe('refused: damaged');
   });
 
-  it('whose parts share their bytes is refused', async () => {
+  it('with overlapping parts is refused', async () => {
     const kernel = Buffer.alloc(10_000_000, 'a');
     const shared = Array.from({ length: 100 }, (_, index) => ({
       name: `${index}`,
@@ -62,7 +62,7 @@ describe('an archive', () => {
     expect(await end(zip([{ name: 'kernel', content: kernel }, ...shared]))).toBe('refused: damaged');
   });
 
-  it('of very many parts is refused', async () => {
+  it('with very many parts is refused', async () => {
     const parts = Array.from({ length: 5_001 }, (_, index) => ({ name: `${index}`, content: '' }));
     expect(await end(zip(parts))).toBe('refused: too_large');
   });
@@ -73,12 +73,12 @@ describe('an archive', () => {
     expect(await end(nested)).toBe('refused: unsupported');
   });
 
-  it('that is locked part by part is told as locked', async () => {
+  it('with encrypted parts is reported as locked', async () => {
     const parts = officeParts('docx', '<w:document/>').map((part) => ({ ...part, flags: 1 }));
     expect(await end(zip(parts))).toBe('refused: protected');
   });
 
-  it('that is cut anywhere is refused', async () => {
+  it('cut at any place is refused', async () => {
     for (const share of [0.1, 0.5, 0.9, 0.99]) {
       expect(await outcome(reader, WHOLE.subarray(0, WHOLE.length * share))).toBe('refused: damaged');
     }
@@ -97,7 +97,7 @@ describe('markup', () => {
     expect(await end(xlsx(rows))).toBe('refused: damaged');
   });
 
-  it('of a page or a picture keeps its entities as they are written', async () => {
+  it('of a page or an image keeps its entities as text', async () => {
     const page = await end(Buffer.from(`${LAUGHS}<html><p>so &c;</p></html>`), 'page.html');
     expect(page).toContain('so &c;');
     expect(page).not.toContain('haha');
@@ -105,7 +105,7 @@ describe('markup', () => {
     expect(await end(Buffer.from(picture), 'picture.svg')).toBe(picture);
   });
 
-  it('of a million tags in each other is refused', async () => {
+  it('with a million nested tags is refused', async () => {
     expect(await end(Buffer.from(`<html>${'<div>'.repeat(1_000_000)}x`), 'deep.html')).toBe('refused: too_complex');
     expect(await end(docx('<w:tbl><w:tr><w:tc>'.repeat(1_000_000)))).toBe('refused: too_complex');
   });
@@ -116,7 +116,7 @@ describe('markup', () => {
     expect(await end(docx(deep))).toContain('inside');
   });
 
-  it('that is one endless tag, entity or comment ends in time', async () => {
+  it('of one endless tag, entity or comment ends in time', async () => {
     for (const endless of ['<', '&', '<!--', '<p a=1 ', '</p>']) {
       const bytes = Buffer.from(`<html>${endless.repeat(10_000_000 / endless.length)}`);
       expect(await end(bytes, 'endless.html')).toMatch(/^refused: (no_text|too_much_text|too_complex)$/);
@@ -125,18 +125,18 @@ describe('markup', () => {
 });
 
 describe('a workbook', () => {
-  it('of millions of cells is refused, not cut', async () => {
+  it('with millions of cells is refused, not cut', async () => {
     const row = `<row>${'<c><v>1</v></c>'.repeat(20)}</row>`;
     expect(await end(xlsx(row.repeat(150_000)))).toBe('refused: too_much_text');
   });
 
-  it('of empty cells, or of cells far out, ends in time', async () => {
+  it('with empty or distant cells ends in time', async () => {
     expect(await end(xlsx(`<row>${'<c/>'.repeat(5_000_000)}</row>`))).toBe('refused: no_text');
     const far = await end(xlsx('<row><c r="XFD9"><v>1</v></c><c r="ZZZZZZZ9"><v>2</v></c></row>'.repeat(10)));
     expect(far.length).toBeLessThan(2_000);
   });
 
-  it('that says one long text a million times is refused', async () => {
+  it('that repeats a long text a million times is refused', async () => {
     const strings = `<sst><si><t>${'x'.repeat(1_000_000)}</t></si></sst>`;
     const row = '<row><c t="s"><v>0</v></c></row>';
     expect(await end(xlsx(row.repeat(1_000_000), [['sharedStrings', strings]]))).toBe('refused: too_much_text');
@@ -156,7 +156,7 @@ function withStream(packed: Buffer, filter: string): Buffer {
 }
 
 describe('a PDF', () => {
-  it('whose pages contain themselves is refused', async () => {
+  it('with pages that contain themselves is refused', async () => {
     expect(await end(pdf([CATALOGUE, '<</Type/Pages/Kids[2 0 R]/Count 100>>']))).toBe('refused: damaged');
     const ring = [2, 3].map((other) => `<</Type/Pages/Kids[${5 - other} 0 R ${5 - other} 0 R]/Count 4000>>`);
     expect(await end(pdf([CATALOGUE, ...ring.reverse()]))).toBe('refused: damaged');
@@ -166,13 +166,13 @@ describe('a PDF', () => {
     expect(await end(pdf([CATALOGUE, '<</Type/Pages/Kids[3 0 R]/Count 1000000>>', PAGE]))).toMatch(/^refused: /);
   });
 
-  it('whose page unpacks without end is ended by its limits', async () => {
-    // Packed twice: 30 kB become a gigabyte.
+  it('with a page that unpacks without end is stopped by its limits', async () => {
+    // Compressed twice: 30 kB become a gigabyte.
     const zeros = deflateSync(deflateSync(Buffer.alloc(1_000_000_000), { level: 9 }), { level: 9 });
     expect(await end(withStream(zeros, '[/FlateDecode/FlateDecode]'))).toMatch(/^refused: (too_complex|no_text)$/);
   });
 
-  it('that is cut, or only begins, is refused', async () => {
+  it('that is cut or only started is refused', async () => {
     const whole = withStream(deflateSync(Buffer.from('BT ET')), '/FlateDecode');
     for (const share of [0.05, 0.3]) {
       expect(await outcome(reader, whole.subarray(0, whole.length * share))).toMatch(/^refused: (damaged|no_text)$/);

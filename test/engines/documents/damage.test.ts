@@ -1,4 +1,4 @@
-/** Documents of others with bytes changed, cut and doubled: each ends with a text or a refusal, never with a fault. */
+/** Real documents with bytes changed, cut and duplicated: each ends with a text or a refusal, never with a fault. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const documents = readdirSync(folder).filter((name) => /\.(pdf|docx|pptx|xlsx)$/
 const reader = openReader();
 const ROUNDS = 6;
 
-/** The same numbers in every run. */
+/** Pseudo-random numbers, the same in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed + 1;
   return (below) => {

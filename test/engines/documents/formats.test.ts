@@ -1,4 +1,4 @@
-/** What of a document is its text, beyond what the documents of others show. */
+/** Text of a document, in cases that the real documents do not cover. */
 import { describe, expect, it } from 'vitest';
 import { docx, officeParts, xlsx, zip } from './archives.ts';
 import { openReader, outcome } from './reader.ts';
@@ -7,18 +7,18 @@ const reader = openReader();
 const paragraph = (text: string, properties = '') => `<w:p>${properties}<w:r><w:t>${text}</w:t></w:r></w:p>`;
 
 describe('a Word document', () => {
-  it('is read as it is after its changes', async () => {
+  it('is read with its tracked changes accepted', async () => {
     const body = `<w:p><w:r><w:t>kept </w:t></w:r><w:ins><w:r><w:t>new</w:t></w:r></w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>`;
     expect(await outcome(reader, docx(body))).toBe('kept new');
   });
 
-  it('says what stands in boxes once', async () => {
+  it('contains the text of boxes once', async () => {
     const box = (text: string) => `<w:txbxContent>${paragraph(text)}</w:txbxContent>`;
     const body = `<w:p><w:r><mc:AlternateContent><mc:Choice>${box('boxed')}</mc:Choice><mc:Fallback>${box('boxed')}</mc:Fallback></mc:AlternateContent></w:r></w:p>`;
     expect(await outcome(reader, docx(body))).toBe('boxed');
   });
 
-  it('keeps a table with its cells of many lines', async () => {
+  it('keeps a table with cells of several lines', async () => {
     const cell = (...lines: string[]) => `<w:tc>${lines.map((line) => paragraph(line)).join('')}</w:tc>`;
     const rows = [cell('Name') + cell('Price'), cell('Tea', 'Milk|Cream') + cell('1', '2')];
     const table = `<w:tbl>${rows.map((row) => `<w:tr>${row}</w:tr>`).join('')}</w:tbl>`;
@@ -27,7 +27,7 @@ describe('a Word document', () => {
     );
   });
 
-  it('is read whatever its tags are prefixed with', async () => {
+  it('is read with any tag prefix', async () => {
     const main =
       '<ns0:document><ns0:body><ns0:p><ns0:r><ns0:t>A &amp; B &#x263A;</ns0:t></ns0:r></ns0:p></ns0:body></ns0:document>';
     expect(await outcome(reader, zip(officeParts('docx', main)))).toBe('A & B ☺');
@@ -62,7 +62,7 @@ describe('a workbook', () => {
 });
 
 describe('a page', () => {
-  it('is read as it is seen', async () => {
+  it('is read as it is displayed', async () => {
     const page = `<!doctype html><html><head><title>A page</title><style>p{}</style><script>let x = "<p>no</p>";</script></head>
       <body><h1>Fish &amp; chips</h1><p>One <b>bold</b>
       word.<br>Next line.</p><ul><li>first<li>second<ol start="3"><li>third</li></ol></ul>
@@ -84,7 +84,7 @@ describe('a page', () => {
   });
 });
 
-describe('a book', () => {
+describe('an e-book', () => {
   const container = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>';
   const spine =
     '<package><manifest><item id="b" href="b%201.xhtml"/><item id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/><itemref idref="b"/></spine></package>';
@@ -98,11 +98,11 @@ describe('a book', () => {
     { name: 'OEBPS/b 1.xhtml', content: chapter('second') },
   ];
 
-  it('is read in its order', async () => {
+  it('is read in reading order', async () => {
     expect(await outcome(reader, zip(parts))).toBe('first\n\nsecond');
   });
 
-  it('that is locked is told as that', async () => {
+  it('with encryption is refused with that reason', async () => {
     const locked = '<encryption><CipherReference URI="OEBPS/a.xhtml"/></encryption>';
     const bytes = zip([...parts, { name: 'META-INF/encryption.xml', content: locked }]);
     expect(await outcome(reader, bytes)).toBe('refused: protected');

@@ -1,4 +1,4 @@
-/** The bytes tell what a document is; the name helps where they cannot. */
+/** The bytes of a document decide its kind; the name helps if they cannot. */
 import { describe, expect, it } from 'vitest';
 import { docx, zip } from './archives.ts';
 import { openReader, outcome } from './reader.ts';
@@ -13,7 +13,7 @@ const kindOf = async (content: string | Buffer, filename?: string, claimedType?:
   return (await reader.read(document)).kind;
 };
 
-describe('the kind', () => {
+describe('the kind of a document', () => {
   it.each([
     ['a,b\n1,2', 'table.csv', undefined, 'csv'],
     ['a,b\n1,2', undefined, 'text/csv; charset=utf-8', 'csv'],
@@ -26,7 +26,7 @@ describe('the kind', () => {
     ['<?xml version="1.0"?>\n<html><p>Hello</p></html>', undefined, undefined, 'html'],
     ['<html><?php echo 1 ?> Hello', 'page.php', undefined, 'text'],
     ['plain words', 'fake.pdf', 'application/pdf', 'text'],
-  ])('%j called %s, said to be %s: %s', async (content, filename, claimedType, kind) => {
+  ])('%j named %s, declared as %s: %s', async (content, filename, claimedType, kind) => {
     expect(await kindOf(content, filename, claimedType)).toBe(kind);
   });
 
@@ -34,7 +34,7 @@ describe('the kind', () => {
     expect(await kindOf(docx('<w:p><w:r><w:t>x</w:t></w:r></w:p>'), 'photo.png', 'image/png')).toBe('docx');
   });
 
-  it('of a picture is told, whatever it is called', async () => {
+  it('of an image is recognised under any name', async () => {
     const png = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',
@@ -46,7 +46,7 @@ describe('the kind', () => {
   });
 });
 
-describe('a refusal says why', () => {
+describe('the reason of a refusal', () => {
   const oldOffice = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600)]);
   it.each([
     ['a recording', Buffer.from('fffb9000000000000000', 'hex'), 'type that cannot be read; PDF, DOCX'],
@@ -67,7 +67,7 @@ describe('a refusal says why', () => {
   });
 });
 
-describe('text is decoded', () => {
+describe('the decoding of text', () => {
   const words = 'Übergröße – naïve “café” €5';
   const utf16 = Buffer.from(words, 'utf16le');
   const swapped = Buffer.from(utf16).swap16();
@@ -83,7 +83,7 @@ describe('text is decoded', () => {
     expect(text).toBe(words);
   });
 
-  it('by the charset that a page or a type names', async () => {
+  it('follows the charset of a page or a content type', async () => {
     const cyrillic = Buffer.from('cff0e8e2e5f2', 'hex');
     const page = Buffer.concat([Buffer.from('<html><meta charset="windows-1251"><p>'), cyrillic]);
     expect(await outcome(reader, page)).toBe('Привет');

@@ -1,4 +1,4 @@
-/** What holds whatever the document is: limits, replacement of the child, giving up. */
+/** Rules for any document: limits, restart of the child, aborts. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -12,18 +12,18 @@ const BYTES = Buffer.from('text');
 describe('a document', () => {
   const reader = openReader({ childPath, timeoutMs: 3_000 });
 
-  it('that hangs its parser is given up in time, and the next one is read', async () => {
+  it('that hangs its parser is aborted in time, and the next one is read', async () => {
     expect(await outcome(reader, BYTES, 'x.hang')).toBe('refused: too_complex');
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 
-  it('that takes its process down is refused, and the next one is read', async () => {
+  it('that crashes its process is refused, and the next one is read', async () => {
     expect(await outcome(reader, BYTES, 'x.die')).toBe('refused: too_complex');
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 
-  it.runIf(process.platform === 'linux')('gets no more memory than the limit, outside of the heap too', async () => {
-    // It is not the time that ends it: that lies behind the deadline of the test.
+  it.runIf(process.platform === 'linux')('gets no more memory than the limit, also outside the heap', async () => {
+    // Not stopped by the time limit, which is beyond the deadline of the test.
     const patient = openReader({ childPath, timeoutMs: 3_600_000 });
     expect(await outcome(patient, BYTES, 'x.swell')).toBe('refused: too_complex');
     expect(await outcome(patient, BYTES)).toBe('fine');
@@ -34,19 +34,19 @@ describe('a document', () => {
   });
 });
 
-describe('whoever gives up', () => {
+describe('an aborted reading', () => {
   const reader = openReader({ childPath, timeoutMs: 3_600_000 });
 
-  it('while his document is read is let go at once, and its child is ended', async () => {
+  it('ends at once, with its child process', async () => {
     const signal = AbortSignal.timeout(500);
     await expect(reader.read({ bytes: BYTES, filename: 'x.hang' }, { signal })).rejects.toThrow('aborted');
     expect(await outcome(reader, BYTES)).toBe('fine');
   });
 
-  it('while he waits leaves his place to the next', async () => {
+  it('in the queue leaves its place to the next', async () => {
     const working = new AbortController();
     const first = reader.read({ bytes: BYTES, filename: 'x.hang' }, { signal: working.signal }).catch(() => 'gone');
-    // It has the only child before anybody else asks.
+    // Gives the first reading the only child.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const waiting = new AbortController();
     const second = reader.read({ bytes: BYTES }, { signal: waiting.signal }).catch(() => 'gone');
@@ -59,14 +59,14 @@ describe('whoever gives up', () => {
     expect(await third).toBe('fine');
   });
 
-  it('before it begins is not begun', async () => {
+  it('does not start when it is aborted before', async () => {
     const signal = AbortSignal.abort();
     await expect(reader.read({ bytes: BYTES }, { signal })).rejects.toBe(signal.reason);
   });
 });
 
-describe('the reader', () => {
-  it('refuses for the moment when too many wait, and serves all others', async () => {
+describe('the document reader', () => {
+  it('refuses readings beyond its queue with a retry delay, and serves all others', async () => {
     const reader = openReader({ childPath });
     const crowd = await Promise.allSettled(Array.from({ length: 80 }, () => reader.read({ bytes: BYTES })));
     const refused = crowd.filter(({ status }) => status === 'rejected');
@@ -74,7 +74,7 @@ describe('the reader', () => {
     expect(refused[0]).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 5 } });
   });
 
-  it('leaves nothing of a document on the disk', async () => {
+  it('leaves no trace of a document on disk', async () => {
     const folders = workFolders(fileURLToPath(new URL(`../../../dist/documents-${process.pid}`, import.meta.url)));
     const reader = openReader({ childPath, workFolders: folders });
     await outcome(reader, BYTES);

@@ -1,4 +1,4 @@
-/** A reader for a test file, and how what it refuses is told. */
+/** A document reader for a test file, and the reason of a refusal. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export function openReader(options: Partial<DocumentReaderOptions> = {}): Docume
   return reader;
 }
 
-/** The reason of the refusal, as the log has it; the text when there is none. */
+/** Reason of the refusal as logged, or the text. */
 export async function outcome(reader: DocumentReader, bytes: Buffer, filename = ''): Promise<string> {
   try {
     const reading = await reader.read({ bytes, filename });

@@ -4,22 +4,22 @@ import { badImages } from '../../fixtures/badImages.ts';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
 import { MAX_PIXELS, openImageWork } from './opened.ts';
 
-// A matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 const { work, put } = openImageWork();
 const BOUNDS = { field: 'images[3]', minPixels: 65_536, maxPixels: MAX_PIXELS, maxBytes: 25 * 1024 * 1024 };
 const MAX_GROWTH_BYTES = 100 * 1024 * 1024;
 
-describe('images that are made to hurt, and odd ones', async () => {
+describe('hostile and odd images', async () => {
   const images = (await badImages()).map((image) => ({ ...image, ...put(image.file) }));
 
-  it('are two hundred', () => {
+  it('are more than two hundred', () => {
     expect(new Set(images.map(({ name }) => name)).size).toBe(images.length);
     expect(images.length).toBeGreaterThan(200);
   });
 
-  it('are refused by a look in one sentence that names the field, or found good, without harm to this process', async () => {
+  it('are refused with a sentence that names the field, or accepted, without harm to this process', async () => {
     await unharmed(async () => {
       for (const { name, look, path } of images) {
         const said = await lookAtImage({ ...BOUNDS, path }).then(
@@ -33,7 +33,7 @@ describe('images that are made to hurt, and odd ones', async () => {
     });
   });
 
-  it('are made plain, or refused as undecodable, without harm to this process', async () => {
+  it('are made plain or refused as undecodable, without harm to this process', async () => {
     await unharmed(async () => {
       for (const { name, decodes, path, target, maxPixels } of images) {
         const said = await work.run('makePlain', { path, target, maxPixels }).then(
@@ -45,7 +45,7 @@ describe('images that are made to hurt, and odd ones', async () => {
     });
   });
 
-  it('are told as a failure of the service where one answers them', async () => {
+  it('are reported as a failure of the service that returned them', async () => {
     for (const { name, decodes, look, ...file } of images.filter((image) => !image.decodes)) {
       const finished = work.run('finish', { ...file, format: 'png' });
       await expect(finished, name).rejects.toMatchObject({ name: 'UpstreamFailure', reason: 'garbage' });

@@ -22,7 +22,7 @@ describe('a cut-out', () => {
       .toBuffer();
   }
 
-  test('has the subject of scenes whose mask is known, and what is seen through its openings is gone', async () => {
+  test('contains the subject of scenes with a known mask, without what shows through its openings', async () => {
     for (const { name, picture, mask } of await makeScenes()) {
       const { path } = await cut(picture);
       const share = await overlap(path, mask);
@@ -30,15 +30,15 @@ describe('a cut-out', () => {
     }
   });
 
-  test('has the person of the picture that the documentation cuts out', async () => {
+  test('contains the person in the example of the documentation', async () => {
     const { path, width, height } = await cut(ASTRONAUT);
     expect([width, height]).toEqual([512, 512]);
     const mask = await sharp(ASTRONAUT_MASK).extractChannel(0).raw().toBuffer();
-    // The table behind the helmet has the helmet's colour, and both go.
+    // The table behind the helmet has the same colour, and both are removed.
     expect(await overlap(path, mask)).toBeGreaterThan(0.7);
   });
 
-  test('has one result for one picture, whatever was cut out before', async () => {
+  test('is the same for the same image, whatever was cut out before', async () => {
     const [scene] = await makeScenes();
     const picture = scene?.picture ?? Buffer.alloc(0);
     const first = await cut(picture);
@@ -48,7 +48,7 @@ describe('a cut-out', () => {
     expect((await pixels(second.path)).equals(await pixels(first.path))).toBe(true);
   });
 
-  test('is of the size of the picture as shown, and carries no notes', async () => {
+  test('has the size of the displayed image, and no metadata', async () => {
     const [scene] = await makeScenes();
     const turned = await sharp(scene?.picture)
       .withExif({ IFD0: { Copyright: 'me' } })
@@ -61,7 +61,7 @@ describe('a cut-out', () => {
     expect({ exif, icc, format, hasAlpha, orientation }).toEqual({ format: 'png', hasAlpha: true });
   });
 
-  test('leaves nothing of the background under what is transparent', async () => {
+  test('leaves nothing of the background under transparent pixels', async () => {
     const [scene] = await makeScenes();
     const { path } = await cut(scene?.picture ?? Buffer.alloc(0));
     const rgba = await sharp(path).raw().toBuffer();
@@ -72,7 +72,7 @@ describe('a cut-out', () => {
     expect(left).toBe(0);
   });
 
-  test('keeps the alpha of a picture that is cut out already', async () => {
+  test('keeps the alpha of an image that is already cut out', async () => {
     const [scene] = await makeScenes();
     const { path } = await cut(scene?.picture ?? Buffer.alloc(0));
     const again = await cut(readFileSync(path));
@@ -85,7 +85,7 @@ describe('a cut-out', () => {
     ['a line', () => plain(600, 2), 'no_subject'],
     ['one pixel', () => plain(1, 1), 'no_subject'],
     ['nothing visible', () => plain(300, 300, 0), 'transparent'],
-  ])('of %s is none, and nothing is written', async (_, make, none) => {
+  ])('of %s does not exist, and nothing is written', async (_, make, none) => {
     const input = put(await make());
     expect(await work.run('cutOut', input)).toEqual({ none });
     expect(() => statSync(input.target)).toThrow('ENOENT');
@@ -96,14 +96,14 @@ describe('a cut-out', () => {
     ['nothing', () => Buffer.alloc(0)],
     ['a cut PNG', () => ASTRONAUT.subarray(0, 90_000)],
     ['more pixels than it may have', () => plain(5_761, 5_760)],
-  ])('of %s is refused, nothing is written, and the work goes on', async (_, make) => {
+  ])('of %s is refused, nothing is written, and later work succeeds', async (_, make) => {
     const input = put(await make());
     await expect(work.run('cutOut', input)).rejects.toMatchObject({ code: 'invalid_media' });
     expect(() => statSync(input.target)).toThrow('ENOENT');
     expect(await work.run('cutOut', put(await plain(300, 300)))).toEqual({ none: 'no_subject' });
   });
 
-  test('greys, palettes, CMYK and sixteen bits are pictures too', async () => {
+  test('accepts greyscale, palette, CMYK and 16-bit images', async () => {
     const [scene] = await makeScenes();
     const of = () => sharp(scene?.picture);
     const kinds = [
@@ -116,7 +116,7 @@ describe('a cut-out', () => {
     for (const kind of kinds) expect(await cut(await kind.toBuffer())).toMatchObject({ width: 480, height: 400 });
   });
 
-  test('that is aborted ends', async () => {
+  test('ends when it is aborted', async () => {
     await expect(work.run('cutOut', put(ASTRONAUT), { signal: AbortSignal.timeout(5) })).rejects.toThrow('timeout');
   });
 });

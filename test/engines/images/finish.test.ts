@@ -19,8 +19,8 @@ async function finished(bytes: Buffer, asked: Pick<ImageTaskInput<'finish'>, 'fo
   return { ...made, file, isSame: made.path === input.path, head: await sharp(file).metadata() };
 }
 
-describe('a picture that a service made', () => {
-  it('is in the format that was asked for, whatever the service chose', async () => {
+describe('an image from a service', () => {
+  it('is converted to the ordered format, whatever the service chose', async () => {
     for (const [kind, bytes] of Object.entries(await originals())) {
       for (const format of IMAGE_FORMATS) {
         const { contentType, head, isSame } = await finished(bytes, { format });
@@ -30,7 +30,7 @@ describe('a picture that a service made', () => {
     }
   });
 
-  it('is white as a JPEG where it is transparent, and transparent as PNG and WebP', async () => {
+  it('becomes white for transparent pixels as a JPEG, and stays transparent as PNG and WebP', async () => {
     const png = await red().png().toBuffer();
     const { data } = await sharp((await finished(png, { format: 'jpeg' })).file)
       .raw()
@@ -41,7 +41,7 @@ describe('a picture that a service made', () => {
     expect((await finished(png, { format: 'png' })).head.hasAlpha).toBe(true);
   });
 
-  it('carries no notes of the service, and what stood behind it is cut off', async () => {
+  it('loses the metadata of the service, and any bytes after its end', async () => {
     const { png } = await originals();
     const signed = inserted(png, 33, pngChunk('caBX', Buffer.from('signed by the service')));
     for (const bytes of [signed, Buffer.concat([png, Buffer.from('<html>')])]) {
@@ -51,7 +51,7 @@ describe('a picture that a service made', () => {
     }
   });
 
-  it('carries the note that was asked for as Exif data, in every format', async () => {
+  it('carries the ordered note as Exif data, in every format', async () => {
     const note = { software: 'Farebox', description: 'a red fox, "quick" und schnell' };
     const { png } = await originals();
     for (const format of IMAGE_FORMATS) {
@@ -62,14 +62,14 @@ describe('a picture that a service made', () => {
     }
   });
 
-  it('is shown upright, as it was meant', async () => {
+  it('is rotated upright as displayed', async () => {
     const turned = await red().withMetadata({ orientation: 6 }).png().toBuffer();
     const { width, height, head } = await finished(turned, { format: 'png' });
     expect([width, height]).toEqual([SIZE.height, SIZE.width]);
     expect(head.orientation).toBeUndefined();
   });
 
-  it('is none where it is moving, cut, larger than may be or something else', async () => {
+  it('is refused when it is animated, cut, too large or something else', async () => {
     const { png } = await originals();
     const bad = [gif(SIZE, 3), png.subarray(0, 3_000), Buffer.from('<svg width="9" height="9"/>'), Buffer.from('{}')];
     for (const bytes of bad) {

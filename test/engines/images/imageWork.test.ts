@@ -12,12 +12,12 @@ import { until } from '../../harness/until.ts';
 import { isLong } from '../media/recordings.ts';
 import { MAX_PIXELS, openImageWork } from './opened.ts';
 
-/** A second or two of work. */
+/** Takes a second or two. */
 const HEAVY = bitPng(7_680, 4_320);
 const { work, put } = openImageWork();
 
-describe('the work on images', () => {
-  it('ends with its child where it takes too long or takes its process down, and the next image gets a new one', async () => {
+describe('an image task', () => {
+  it('ends with its child when it takes too long or crashes, and the next image gets a new child', async () => {
     const childPath = fileURLToPath(new URL('../../fixtures/stubbornImageChild.mjs', import.meta.url));
     const { work: hasty } = openImageWork({ childPath, timeoutMs: 3_000 });
     for (const path of ['/hang', '/die']) {
@@ -33,17 +33,17 @@ describe('the work on images', () => {
     }
   });
 
-  it('really ends what a decoder is at', async () => {
+  it('stops the decoder when it ends', async () => {
     const { work: hasty } = openImageWork({ timeoutMs: 250 });
     const { png } = await originals();
     const endless = hasty.run('finish', { ...put(HEAVY), format: 'webp' });
     await expect(endless).rejects.toMatchObject({ reason: 'garbage' });
-    // The next one has a child of its own, and on a busy machine perhaps the time only when it is tried again.
+    // The next task has its own child, and may need a second try on a busy machine.
     const next = () => hasty.run('makePlain', put(png)).then((made) => made.contentType, String);
     await expect.poll(next).toBe('image/png');
   });
 
-  it('ends at once where nobody waits for it any more', async () => {
+  it('ends at once when its caller aborts', async () => {
     const leaving = new AbortController();
     const left = work.run('finish', { ...put(HEAVY), format: 'webp' }, { signal: leaving.signal });
     await sleep(100);
@@ -51,7 +51,7 @@ describe('the work on images', () => {
     await expect(left).rejects.toThrow('gone');
   });
 
-  it('says when to come back where too many wait, or one waited too long', async () => {
+  it('yields a retry delay when too many tasks wait, or one waited too long', async () => {
     const busy = { code: 'unavailable', retryAfterSeconds: expect.any(Number) };
     const { work: crowded } = openImageWork({ maxWaiting: 1, maxWaitMs: 200 });
     const leaving = new AbortController();
@@ -63,7 +63,7 @@ describe('the work on images', () => {
     await expect(first).rejects.toThrow();
   });
 
-  it('has the memory for the largest image, turned and encoded', async () => {
+  it('has enough memory for the largest image, rotated and encoded', async () => {
     const create = { width: 7_680, height: 4_320, channels: 3 as const, background: '#b07040' };
     const largest = sharp({ create }).withMetadata({ orientation: 6 });
     const others = [
@@ -82,13 +82,13 @@ describe('the work on images', () => {
     }
   });
 
-  it('is not our fault where the disk is: that is told as an error of ours', async () => {
+  it('reports a failure of the disk as an internal error, not as an invalid image', async () => {
     const { path } = put(bitPng(300, 300));
     const nowhere = { path, target: '/nowhere/at/all', maxPixels: MAX_PIXELS };
     await expect(work.run('makePlain', nowhere)).rejects.toThrow('the image task makePlain broke: Error: ENOENT');
   });
 
-  it('ends with the process that asked for it, also while a thread decodes', async () => {
+  it('ends with its parent process, also while a thread decodes', async () => {
     const module = pathToFileURL(shippedChild('engines/images/imageWork')).href;
     const input = JSON.stringify({ ...put(HEAVY), format: 'webp' });
     const asking = `const { createImageWork } = await import('${module}');
@@ -106,7 +106,7 @@ describe('the work on images', () => {
   });
 });
 
-/** Also one whose end nobody has taken note of. */
+/** True for a zombie too. */
 function hasEnded(pid: string): boolean {
   const status = `/proc/${pid}/status`;
   return !existsSync(status) || /^State:\s+[ZX]/m.test(readFileSync(status, 'latin1'));

@@ -17,14 +17,14 @@ async function said(bytes: Buffer, bounds: Partial<typeof BOUNDS> = {}): Promise
   );
 }
 
-describe('a look at an image', () => {
-  it('tells its type and its size in every accepted format', async () => {
+describe('an image check', () => {
+  it('returns type and size in every accepted format', async () => {
     for (const [kind, bytes] of Object.entries(await originals())) {
       expect(await said(bytes)).toBe(`image/${kind} ${SIDE}x${SIDE}`);
     }
   });
 
-  it('tells the size as shown', async () => {
+  it('returns the displayed size', async () => {
     const { jpeg } = await originals();
     const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
     const wide = Buffer.from(jpeg);
@@ -37,7 +37,7 @@ describe('a look at an image', () => {
     }
   });
 
-  it('holds the size against the bounds of the route, and names them', async () => {
+  it('compares the size with the bounds of the route, and names them', async () => {
     const words = 'width times height must be between 65536 and 33177600.';
     expect(await said(bitPng(257, 255))).toBe(`invalid_media: image has 257 × 255 pixels; ${words}`);
     expect(await said(bitPng(256, 256))).toBe('image/png 256x256');
@@ -46,7 +46,7 @@ describe('a look at an image', () => {
     expect(await said(bitPng(101, 100), upscale)).toContain('must be between 1 and 10000.');
   });
 
-  it('holds the bytes against the bound: one fewer is taken', async () => {
+  it('accepts fewer bytes than the limit', async () => {
     const small = greyPng({ width: 300, height: 300 });
     const padded = inserted(small, 33, Buffer.alloc(0));
     expect(await said(padded, { maxBytes: padded.length + 1 })).toBe('image/png 300x300');
@@ -55,7 +55,7 @@ describe('a look at an image', () => {
     );
   });
 
-  it('names the kind of what is not taken, and what is', async () => {
+  it('names the refused type and the accepted types', async () => {
     expect(await said(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))).toBe(
       'invalid_media: image is a file of the type SVG, which is not accepted; ' +
         'accepted are PNG, JPEG, WebP, GIF and AVIF.',

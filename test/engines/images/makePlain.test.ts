@@ -7,7 +7,7 @@ import { openImageWork } from './opened.ts';
 const { work, put } = openImageWork();
 const WIDTH = 320;
 const HEIGHT = 240;
-/** Its four quarters, from left to right and from top to bottom. */
+/** Colours of its quarters, left to right and top to bottom. */
 const COLOURS = [
   [255, 0, 0],
   [0, 255, 0],
@@ -40,7 +40,7 @@ async function plain(bytes: Buffer) {
   return { ...made, file, isSource: made.path === input.path, head: await sharp(file).metadata() };
 }
 
-/** The letters of the colours of its quarters. */
+/** Initial letters of the colours of its quarters. */
 async function seen(file: Buffer): Promise<string> {
   const small = await sharp(file).removeAlpha().resize(2, 2, { kernel: 'nearest', fit: 'fill' }).raw().toBuffer();
   const word = (at: number) => {
@@ -51,8 +51,8 @@ async function seen(file: Buffer): Promise<string> {
   return [0, 1, 2, 3].map(word).join('');
 }
 
-describe('a source made plain', () => {
-  it('stands upright, whatever its notes ask for', async () => {
+describe('a plain source image', () => {
+  it('is upright for any orientation in its metadata', async () => {
     const jpeg = await quarters().jpeg().toBuffer();
     const shown = ['rgbw', 'rgbw', 'grwb', 'wbgr', 'bwrg', 'rbgw', 'brwg', 'wgbr', 'gwrb', 'rgbw'];
     for (const [orientation, words] of shown.entries()) {
@@ -65,7 +65,7 @@ describe('a source made plain', () => {
     }
   });
 
-  it('has 8 bits and the colours of sRGB, whatever it had', async () => {
+  it('has 8 bits and sRGB colours, whatever the original had', async () => {
     const grey = quarters().png().toBuffer();
     const sources = {
       cmyk: await quarters().toColourspace('cmyk').jpeg().toBuffer(),
@@ -92,12 +92,12 @@ describe('a source made plain', () => {
         hasProfile: false,
         isPalette: false,
       });
-      // Inks have no such green.
+      // CMYK has no such green.
       if (name !== 'grey' && name !== 'bit') expect(await seen(file), name).toBe(name === 'cmyk' ? 'rybw' : 'rgbw');
     }
   });
 
-  it('is a PNG where it was one or is transparent, else a JPEG', async () => {
+  it('is a PNG if the original was one or is transparent, else a JPEG', async () => {
     const transparent = () => quarters().ensureAlpha(0.5);
     const turned = { orientation: 6 };
     const kinds = [
@@ -116,7 +116,7 @@ describe('a source made plain', () => {
     }
   });
 
-  it('has no notes left in it, and the same pixels where they were all that had to go', async () => {
+  it('has no metadata, and the same pixels if nothing else had to change', async () => {
     const secret = 'taken at home, 52.5 N';
     const noted = (picture: Sharp) =>
       picture.withExif({ IFD0: { Copyright: secret } }).withXmp(`<x:xmpmeta>${secret}</x:xmpmeta>`);
@@ -137,7 +137,7 @@ describe('a source made plain', () => {
     }
   });
 
-  it('is the source itself where it is plain already and could be decoded', async () => {
+  it('is the original file if that is plain and can be decoded', async () => {
     const jpeg = await quarters().jpeg().toBuffer();
     for (const source of [jpeg, await quarters().png().toBuffer(), await quarters().webp().toBuffer()]) {
       const { isSource, file } = await plain(source);
@@ -149,7 +149,7 @@ describe('a source made plain', () => {
     await expect(plain(broken)).rejects.toMatchObject({ code: 'invalid_media' });
   });
 
-  it('has no more pixels than may be', async () => {
+  it('is refused above the maximum number of pixels', async () => {
     const input = { ...put(await quarters().png().toBuffer()), maxPixels: WIDTH * HEIGHT - 1 };
     await expect(work.run('makePlain', input)).rejects.toMatchObject({ code: 'invalid_media' });
   });

@@ -1,4 +1,4 @@
-/** The image work of a test file, in a folder of its own. */
+/** Image work of a test file, in its own folder. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ export const MAX_PIXELS = 33_177_600;
 
 export interface OpenedWork {
   work: ImageWork;
-  /** A new file of these bytes, and where a result may be put. */
+  /** Writes the bytes to a new file, and returns a path for the result. */
   put(bytes: Buffer): { path: string; target: string; maxPixels: number };
 }
 

@@ -1,11 +1,11 @@
-/** Pictures with a subject whose mask is known: drawn over uneven, grainy backgrounds. */
+/** Images of a subject with a known mask, drawn over uneven, grainy backgrounds. */
 import sharp from 'sharp';
 
 export interface Scene {
   name: string;
   /** PNG. */
   picture: Buffer;
-  /** One byte a pixel: 255 is subject. */
+  /** One byte a pixel: 255 is the subject. */
   mask: Buffer;
 }
 
@@ -75,7 +75,7 @@ export function makeScenes(): Promise<Scene[]> {
   );
 }
 
-/** With noise as of a camera, the same at every run. */
+/** Adds camera noise, the same in every run. */
 async function grainy(svg: Buffer, seed: number): Promise<Buffer> {
   const { data, info } = await sharp(svg).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   let state = seed;
@@ -89,7 +89,7 @@ async function grainy(svg: Buffer, seed: number): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Intersection over union of an alpha of half and more with a mask. */
+/** Intersection over union of a mask with the pixels of at least half alpha. */
 export async function overlap(cut: string, mask: Buffer): Promise<number> {
   const alpha = await sharp(cut).extractChannel(3).raw().toBuffer();
   let [both, any] = [0, 0];

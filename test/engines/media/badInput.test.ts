@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
 import { ENCODINGS, type Encoding, encode, ffmpeg, isLong, JFK, measure, refusal, testFolder } from './recordings.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const folder = testFolder();
 let canary: Server;
@@ -41,8 +41,8 @@ function made(name: string, ...options: string[]): string {
 const SINE = ['-f', 'lavfi', '-i', 'sine=frequency=220:duration=2'];
 const PICTURE = ['-f', 'lavfi', '-i', 'color=red:size=64x64:duration=1', '-frames:v', '1'];
 
-describe('what is not a recording is refused', () => {
-  it('an empty file, a byte, noise, text', async () => {
+describe('refusals of input that is not a recording', () => {
+  it('include an empty file, a byte, noise and text', async () => {
     expect(await refusal(file('empty.mp3', ''))).toBe('invalid_media');
     expect(await refusal(file('byte.mp3', 'x'))).toBe('invalid_media');
     expect(await refusal(file('sync.mp3', Buffer.from([0xff, 0xfb])))).toBe('invalid_media');
@@ -50,7 +50,7 @@ describe('what is not a recording is refused', () => {
     expect(await refusal(file('text.mp3', 'This is a text.\n'.repeat(1_000)))).toBe('invalid_media');
   });
 
-  it('a head of one format before the body of another', async () => {
+  it('include a header of one format before the body of another', async () => {
     const page = Buffer.from(`<html><body>${'<p>words</p>'.repeat(2_000)}</body></html>`);
     expect(await refusal(file('page.mp3', Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), page])))).toBe(
       'invalid_media',
@@ -63,7 +63,7 @@ describe('what is not a recording is refused', () => {
     }
   });
 
-  it('playlists and scripts that name other files, and nothing that they name is fetched', async () => {
+  it('include playlists and scripts that name other files, which are not fetched', async () => {
     const url = `http://127.0.0.1:${(canary.address() as AddressInfo).port}/secret`;
     const lists = {
       'list.m3u8': `#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10,\n${url}\n#EXT-X-ENDLIST\n`,
@@ -82,7 +82,7 @@ describe('what is not a recording is refused', () => {
     expect(hits).toBe(0);
   });
 
-  it('a video, with sound or without, and a file with two sounds; a cover picture is no video', async () => {
+  it('include a video with or without sound, and a file with two sounds; a cover image is no video', async () => {
     const video = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=2'];
     expect(await refusal(made('film.mp4', ...video, ...SINE, '-c:a', 'aac', '-c:v', 'mpeg4'))).toBe('invalid_media');
     expect(await refusal(made('silent.mp4', ...video, '-c:v', 'mpeg4'))).toBe('invalid_media');
@@ -98,14 +98,14 @@ describe('what is not a recording is refused', () => {
     }
   });
 
-  it('a format that the model does not take, under whatever name', async () => {
+  it('include a format that the model does not accept, under any name', async () => {
     expect(await refusal(made('sound.aiff', ...SINE))).toBe('invalid_media');
     expect(await refusal(made('sound.mka', ...SINE))).toBe('invalid_media');
     const disguised = file('sound.mp3', readFileSync(made('sound.ac3', ...SINE)));
     expect(await refusal(disguised)).toBe('invalid_media');
   });
 
-  it('rates and channels that no recording has', async () => {
+  it('include impossible sample rates and channel counts', async () => {
     const wav = readFileSync(encode(encoding('wav'), { folder, seconds: 1 }));
     const insane = {
       'rate 0': [24, 0, 4],
@@ -124,7 +124,7 @@ describe('what is not a recording is refused', () => {
   });
 });
 
-describe('a cut file is refused', () => {
+describe('the refusal of a cut file', () => {
   for (const each of ENCODINGS) {
     it(`as ${each.name}`, async () => {
       const whole = readFileSync(encode(each, { folder, seconds: 5 }));
@@ -136,15 +136,15 @@ describe('a cut file is refused', () => {
   }
 });
 
-describe('a length over the limit', () => {
-  it('is told as such, soon, and not by its header', async () => {
+describe('the length limit', () => {
+  it('is applied early, and not by the header', async () => {
     const path = long('long.aac');
     expect(await refusal(path, 5)).toBe('media_too_long');
     expect(await refusal(made('six.wav', '-i', JFK, '-t', '7'), 5)).toBe('media_too_long');
     expect((await measure(made('five.wav', '-i', JFK, '-t', '5'), 5)).ok).toBe(true);
   });
 
-  it('is found in chained streams and joined files, also of different rates', async () => {
+  it('covers chained streams and joined files, also of different rates', async () => {
     for (const name of ['vorbis', 'opus', 'mp3', 'mp3 bare', 'aac']) {
       const parts = [16_000, 48_000, 44_100].map((sampleRate) =>
         encode(encoding(name), { folder, seconds: 3, sampleRate }),
@@ -168,21 +168,21 @@ describe('a measurement', () => {
     await expect(running).rejects.toThrow(/timeout/);
   });
 
-  it('without a working ffmpeg is an error, not a bad file', async () => {
+  it('without a working ffmpeg is an error, not an invalid file', async () => {
     const { measureAudio } = await import('../../../engines/media/measureAudio.ts');
     const tools = { ffmpegPath: '/nowhere/ffmpeg', ffprobePath: '/nowhere/ffprobe', workFolder: folder };
     const running = measureAudio(tools, { path: JFK, accepted: ['flac'], maxSeconds: 60 });
     await expect(running).rejects.toThrow('ffmpeg could not be run');
   });
 
-  it('survives mutated files without a hang, a throw or an absurd length, and leaves the event loop free', async () => {
+  it('survives mutated files without a hang, an exception or an absurd length, and leaves the event loop free', async () => {
     const originals = ENCODINGS.map((each) => readFileSync(encode(each, { folder, seconds: 2, sampleRate: 16_000 })));
     const stall = measureStall();
     let shortestMs = Number.POSITIVE_INFINITY;
     for (let round = 0; round < (isLong() ? 60 : 3); round += 1) {
       stall.reset();
       await Promise.all(originals.map((original, index) => expectSaneOutcome(mutated(original), `${round}-${index}`)));
-      // What blocks the loop does so in each round; a garbage collection does not.
+      // A blocked loop recurs in each round; a garbage collection does not.
       shortestMs = Math.min(shortestMs, stall.longestMs());
     }
     expect(shortestMs).toBeLessThan(MAX_TURN_MS);
@@ -219,7 +219,7 @@ function encoding(name: string): Encoding {
   return found;
 }
 
-/** An AVI whose subtitle stream is a playlist: how local files were once read through a transcoder. */
+/** An AVI whose subtitle stream is a playlist, a known way to read local files through a transcoder. */
 function subtitledAvi(url: string): Buffer {
   const playlist = Buffer.from(`#EXTM3U\n#EXTINF:1,\n${url}\n#EXT-X-ENDLIST\n`);
   const gab2 = Buffer.concat([Buffer.from('GAB2\0\x02\0\0\0\0\0\x04\0'), Buffer.alloc(4), playlist]);

@@ -1,4 +1,4 @@
-/** Files that are no recording, or not one that is taken, each by its name. */
+/** Files that are not accepted recordings, each with a name. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import { ENCODINGS, type Encoding, encode, ffmpeg } from './recordings.ts';
 
 export interface BadSound {
   bytes: Buffer | string;
-  /** `file.mp3` by default. */
+  /** Default: `file.mp3`. */
   name?: string;
-  /** None by default. */
+  /** Default: none. */
   type?: string;
 }
 
 export type NamedSound = [name: string, sound: () => BadSound];
 
-/** `address`: of a server that nobody may ask. */
+/** `address`: of a server that must receive no request. */
 export function badSounds(folder: string, address: () => string): NamedSound[] {
   return [...PRETENDERS, ...unfit(folder), ...lists(address), ...cutOnes(folder)];
 }
@@ -25,12 +25,12 @@ export function encoding(name: string): Encoding {
   return found;
 }
 
-/** So many seconds of speech. */
+/** This many seconds of speech. */
 export function whole(folder: string, name: string, seconds = 3): Buffer {
   return readFileSync(encode(encoding(name), { folder, seconds }));
 }
 
-/** What ffmpeg makes with these options. */
+/** Output of ffmpeg with these options. */
 function made(folder: string, name: string, ...options: string[]): Buffer {
   const path = join(folder, name);
   ffmpeg([...options, path]);
@@ -101,7 +101,7 @@ function unfit(folder: string): NamedSound[] {
   ];
 }
 
-/** A WAV whose head says so many channels, or such a rate. */
+/** A WAV with an impossible number of channels or sample rate in its header. */
 function insane(folder: string, { offset, value, bytes }: { offset: number; value: number; bytes: number }): Buffer {
   const wav = Buffer.from(whole(folder, 'wav'));
   wav.writeUIntLE(value, offset, bytes);
@@ -135,7 +135,7 @@ function partOf(bytes: Buffer): Buffer {
   return bytes.subarray(0, Math.floor(bytes.length * 0.43) | 1);
 }
 
-/** An AVI whose subtitle stream is a playlist: how local files were once read through a transcoder. */
+/** An AVI whose subtitle stream is a playlist, a known way to read local files through a transcoder. */
 function subtitledAvi(address: string): Buffer {
   const playlist = Buffer.from(`#EXTM3U\n#EXTINF:1,\n${address}\n#EXT-X-ENDLIST\n`);
   const gab2 = Buffer.concat([Buffer.from('GAB2\0\x02\0\0\0\0\0\x04\0'), Buffer.alloc(4), playlist]);

@@ -7,7 +7,7 @@ import { verifyAudio } from '../../../engines/media/measureAudio.ts';
 import { ENCODINGS, type Encoding, encode, isLong, measure, testFolder } from './recordings.ts';
 import { LIES, type Lie, type Spoof, spoofs } from './spoofs.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 
 const folder = testFolder();
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -19,7 +19,7 @@ async function billed(path: string): Promise<number> {
 }
 
 const RATES = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000];
-/** Two of those whose encoder's delay depends on the rate; `--long` has them all at all. */
+/** Formats whose encoder delay depends on the rate get two rates; with `--long` all formats get all rates. */
 const LOSSY = /^(mp3|aac)$/;
 
 function ratesOf(encoding: { name: string }): readonly number[] {
@@ -27,9 +27,9 @@ function ratesOf(encoding: { name: string }): readonly number[] {
   return LOSSY.test(encoding.name) ? [8_000, 44_100] : [44_100];
 }
 
-describe('a recording of exactly 60 s costs 60 s', () => {
+describe('the billed length of a recording of exactly 60 s', () => {
   for (const encoding of ENCODINGS.filter(({ name }) => isLong() || !/bare|float|mulaw|start|ogg flac/.test(name))) {
-    it(`as ${encoding.name}, from telephone to studio rate`, async () => {
+    it(`is 60 s as ${encoding.name}, from telephone to studio rate`, async () => {
       for (const sampleRate of ratesOf(encoding)) {
         expect(await billed(encode(encoding, { folder, seconds: 60, sampleRate }))).toBe(60);
       }
@@ -37,21 +37,21 @@ describe('a recording of exactly 60 s costs 60 s', () => {
   }
 });
 
-/** One of them for each encoding, in turn, so that every one is told; `--long` tells all of all. */
+/** One lie per encoding in rotation, so that every lie is tried; with `--long` all combinations. */
 function liesFor(encoding: number): readonly Lie[] {
   return isLong() ? LIES : LIES.filter((_, at) => at === encoding % LIES.length);
 }
 
-/** A half second over: past what encoders add, so every format has to charge the second minute. */
+/** Half a second more than encoders add, so that every format must bill the second minute. */
 const REAL_SECONDS = 60.5;
 
-describe('a recording of a little over a minute costs the second minute, whatever its header says', () => {
+describe('the billed length of a recording of a little over a minute, for any header', () => {
   const tried: string[] = [];
   const chosen = ENCODINGS.filter(
     (encoding) => isLong() || /^(mp3|wav|vorbis|flac|m4a fragments|aac|webm opus)$/.test(encoding.name),
   );
   for (const [at, encoding] of chosen.entries()) {
-    it(`as ${encoding.name}`, async () => {
+    it(`includes the second minute as ${encoding.name}`, async () => {
       const original = encode(encoding, { folder, seconds: REAL_SECONDS, sampleRate: 16_000 });
       expect(await billed(original)).toBe(61);
       const bytes = readFileSync(original);
@@ -63,12 +63,12 @@ describe('a recording of a little over a minute costs the second minute, whateve
     });
   }
 
-  it('and enough such files were tried', () => {
+  it('is tested with enough false headers', () => {
     expect(tried.length).toBeGreaterThanOrEqual(isLong() ? 300 : 15);
   });
 });
 
-it('the length of an output is told for the formats that clients are sent', async () => {
+it('returns the length of an output in the formats that clients receive', async () => {
   for (const { name, ...encoding } of ENCODINGS.filter(({ extension }) => /^(mp3|wav|flac)$/.test(extension))) {
     const path = encode({ name, ...encoding }, { folder, seconds: 3, sampleRate: 44_100 });
     const told = (await verifyAudio(path))?.seconds;
@@ -91,8 +91,8 @@ async function expectTruth(encoding: Encoding, lie: Lie, spoof: Spoof): Promise<
 }
 
 /**
- * Both sizes of a WAV agree on more than is there: that is what a cut file looks like. And an Opus page at a position past
- * 2^62 is none that the demuxer reads.
+ * True for a WAV whose two sizes both exceed the file, as if it were cut, and for an Opus page with a position above
+ * 2^62, which the demuxer refuses.
  */
 function isRefusedOnPurpose(encoding: Encoding, lie: Lie, spoof: Spoof): boolean {
   if (encoding.format === 'wav') return lie === 'longer' && spoof.field === 'both sizes';

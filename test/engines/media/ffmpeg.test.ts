@@ -23,7 +23,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** As long as it plays: an hour, unless it is stopped. */
+/** Runs for an hour unless it is stopped. */
 function endless(name: string, timeoutMs = 60_000): FfmpegConversion {
   return {
     ffmpegPath: mediaTools().ffmpegPath,
@@ -36,7 +36,7 @@ function endless(name: string, timeoutMs = 60_000): FfmpegConversion {
   };
 }
 
-/** Processes with this in their command line. */
+/** Processes with this text in their command line. */
 function processesOf(name: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
@@ -55,7 +55,7 @@ const decoding = {
 };
 
 describe('a run of ffmpeg', () => {
-  it('decodes what it is given, and tells of its progress', async () => {
+  it('decodes its input, and reports its progress', async () => {
     const ffmpeg = open();
     const decoded = await ffmpeg.decodeAudio({ ...decoding, ffmpegPath: mediaTools().ffmpegPath });
     expect(decoded).toMatchObject({ end: 'finished', codec: 'flac', streams: ['audio'] });
@@ -71,7 +71,7 @@ describe('a run of ffmpeg', () => {
     expect(await end).toBe('aborted');
   });
 
-  it('that is aborted says so when its process is gone', async () => {
+  it('reports an abort when its process has ended', async () => {
     const controller = new AbortController();
     const end = open().convert(endless('aborted.mp3'), { ...quietly, signal: controller.signal });
     await until('it runs', () => processesOf('aborted.mp3').length > 0, LIMIT_MS);
@@ -80,7 +80,7 @@ describe('a run of ffmpeg', () => {
     await until('it is gone', () => processesOf('aborted.mp3').length === 0, LIMIT_MS);
   });
 
-  it('that was given up before it could begin does not begin', async () => {
+  it('aborted before its start does not start', async () => {
     const controller = new AbortController();
     const end = open().convert(endless('never.mp3'), { ...quietly, signal: controller.signal });
     controller.abort(new Error('given up'));
@@ -88,12 +88,12 @@ describe('a run of ffmpeg', () => {
     expect(processesOf('never.mp3')).toEqual([]);
   });
 
-  it('that takes too long is stopped', async () => {
+  it('is stopped when it takes too long', async () => {
     expect(await open().convert(endless('late.mp3', 600), quietly)).toBe('timed_out');
     expect(processesOf('late.mp3')).toEqual([]);
   });
 
-  it('fails when the process that started it ends, and the next one is fine', async () => {
+  it('fails when its child process ends, and the next run succeeds', async () => {
     const ffmpeg = open();
     const end = ffmpeg.convert(endless('orphan.mp3'), quietly);
     const failing = expect(end).rejects.toThrow('its child process ended');
@@ -105,7 +105,7 @@ describe('a run of ffmpeg', () => {
     expect(decoded.end).toBe('finished');
   });
 
-  it('ends with the process that wanted it, however that ended', async () => {
+  it('ends with its parent process, however that ended', async () => {
     const module = pathToFileURL(join(ROOT, 'dist/engines/media/ffmpeg.js')).href;
     const program =
       `import { ffmpeg } from ${JSON.stringify(module)};\n` +
@@ -117,7 +117,7 @@ describe('a run of ffmpeg', () => {
     await until('it is gone', () => processesOf('parent.mp3').length === 0, LIMIT_MS);
   });
 
-  it('is blamed for nothing when no child starts, or no ffmpeg is there', async () => {
+  it('blames no file when no child starts, or ffmpeg is missing', async () => {
     const missing = fileURLToPath(new URL('./no-such-child.mjs', import.meta.url));
     await expect(open(missing).convert(endless('x.mp3'), quietly)).rejects.toThrow('could not be run');
     const without = { ...endless('x.mp3'), ffmpegPath: '/no/such/ffmpeg' };

@@ -21,7 +21,7 @@ import {
 } from './pictureFiles.ts';
 import { isLong, mediaTools, testFolder } from './recordings.ts';
 
-// Each is a matter of a second; a machine that is busy with other tests is no failure.
+// A test takes about a second, and longer on a busy machine.
 
 const folder = testFolder();
 const workFolder = join(folder, 'work');
@@ -50,12 +50,12 @@ async function sizeOf(file: Buffer): Promise<string> {
   return outcome.ok ? `${outcome.image.width}x${outcome.image.height}` : outcome.message;
 }
 
-describe('the size of a picture', () => {
-  it('is the decoded one in every accepted format, also where it is odd', async () => {
+describe('the size of an image', () => {
+  it('is the decoded size in every accepted format, also when it is odd', async () => {
     for (const format of PICTURES) expect(await sizeOf(real[format]), format).toBe('321x257');
   });
 
-  it('is as shown: Exif data may lay it on its side', async () => {
+  it('is the displayed size: Exif data may rotate it', async () => {
     const jpegSized = async (orientation: number) =>
       sizeOf(inserted(real.jpg, AFTER_JPEG_START, exifSegment(exif(orientation))));
     expect(await jpegSized(3)).toBe('321x257');
@@ -65,14 +65,14 @@ describe('the size of a picture', () => {
     expect(await sizeOf(inserted(real.png, AFTER_PNG_HEAD, pngChunk('eXIf', exif(6))))).toBe('257x321');
   });
 
-  it('may be just as small and just as large as the bounds, and not a pixel more', async () => {
+  it('may equal the bounds, but not exceed them by a pixel', async () => {
     expect((await measure(greyPng({ width: 256, height: 256 }))).ok).toBe(true);
     expect((await measure(greyPng({ width: 255, height: 257 }))).ok).toBe(false);
     expect((await measure(greyPng({ width: 7_680, height: 4_320 }))).ok).toBe(true);
     expect((await measure(greyPng({ width: 11_059, height: 3_001 }))).ok).toBe(false);
   });
 
-  it('is found under thirty thousand entries of Exif data, a gigabyte of comment and many pictures', async () => {
+  it('is found behind thirty thousand Exif entries, a gigabyte of comment and many frames', async () => {
     const crowded = exifSegment(exif(6, 30_000));
     expect(await sizeOf(inserted(real.jpg, AFTER_JPEG_START, crowded))).toBe('321x257');
     const crowdedPng = pngChunk('eXIf', exif(6, 30_000));
@@ -90,7 +90,7 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="400"><i
 const half = (file: Buffer, share = 0.5) => file.subarray(0, Math.floor(file.length * share));
 const joined = (...parts: Buffer[]) => Buffer.concat(parts);
 
-/** Name, what is made of real pictures, and what the refusal speaks of. */
+/** Name, changes to real images, and the expected refusal. */
 const BAD: [string, () => Buffer | string, RegExp][] = [
   ['an empty file', () => '', /empty/],
   ['a byte', () => 'x', /not accepted/],
@@ -159,7 +159,7 @@ function animatedWebp(): Buffer {
   return file;
 }
 
-describe('what is not a whole picture of a fitting size is refused soon, and leaves nothing behind', () => {
+describe('images that are refused quickly, without a trace on disk', () => {
   for (const [name, make, words] of BAD) {
     it(name, async () => {
       const outcome = await measure(make());
@@ -169,13 +169,13 @@ describe('what is not a whole picture of a fitting size is refused soon, and lea
     });
   }
 
-  it('more bytes than are taken', async () => {
+  it('with more bytes than the limit', async () => {
     const outcome = await measure(real.png, { ...BOUNDS, maxBytes: 100 });
     expect(outcome.ok ? '' : outcome.code).toBe('payload_too_large');
   });
 });
 
-describe('measuring pictures', () => {
+describe('the measuring of images', () => {
   it('leaves the event loop free and survives mutated files', async () => {
     const mutants = PICTURES.flatMap((format) =>
       Array.from({ length: isLong() ? 60 : 2 }, () => mutated(real[format])),
@@ -189,7 +189,7 @@ describe('measuring pictures', () => {
     expect(await longestTurn(measureAll, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 
-  it('stops when it is aborted, and without a working ffmpeg is an error, not a bad picture', async () => {
+  it('stops when it is aborted, and without a working ffmpeg is an error, not an invalid image', async () => {
     const path = join(folder, 'whole.png');
     writeFileSync(path, real.png);
     const request = { ...BOUNDS, path };

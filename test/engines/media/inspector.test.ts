@@ -8,21 +8,21 @@ import { createInspector } from '../../../engines/media/inspector.ts';
 const childPath = fileURLToPath(new URL('../../fixtures/stubbornChild.mjs', import.meta.url));
 
 describe('the inspection of a file', () => {
-  it('is given up when its parser hangs, and the next file is inspected by a new child', async () => {
+  it('is aborted when its parser hangs, and the next file gets a new child', async () => {
     const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 3_000 });
     expect(await inspector.inspect('audio', '/hang')).toBeUndefined();
     expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
-  it('survives a parser that takes its process down', async () => {
+  it('survives a parser that crashes its process', async () => {
     const inspector = createInspector({ childPath, maxChildren: 1, timeoutMs: 60_000 });
     expect(await inspector.inspect('audio', '/die')).toBeUndefined();
     expect((await inspector.inspect('audio', '/fine'))?.format).toBe('mp3');
     inspector.close();
   });
 
-  it('waits for its turn and gets one, however many wait', async () => {
+  it('gets its turn, however many wait', async () => {
     const inspector = createInspector({ childPath, maxChildren: 2, timeoutMs: 60_000 });
     const paths = Array.from({ length: 200 }, (_, index) => (index % 50 === 7 ? '/die' : '/fine'));
     const answers = await Promise.all(paths.map((path) => inspector.inspect('audio', path)));
@@ -30,7 +30,7 @@ describe('the inspection of a file', () => {
     inspector.close();
   });
 
-  it('does not count the start of its child against the file, and blames no file for a child that never starts', async () => {
+  it('excludes the start of its child from the time limit, and blames no file when the child never starts', async () => {
     const lateChild = childPath.replace('stubborn', 'late');
     const late = createInspector({ childPath: lateChild, maxChildren: 1, timeoutMs: 800 });
     expect((await late.inspect('audio', '/fine'))?.format).toBe('mp3');
@@ -41,10 +41,10 @@ describe('the inspection of a file', () => {
     broken.close();
   });
 
-  it('of a file made to loop a parser ends within its time', async () => {
+  it('ends in time for a file made to loop a parser', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'farebox-inspect-'));
     const path = join(folder, 'loop.asf');
-    // The head of an ASF file whose first object says that it is zero bytes long.
+    // Header of an ASF file whose first object has a length of zero.
     const head = Buffer.alloc(55);
     Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex').copy(head);
     writeFileSync(path, head);

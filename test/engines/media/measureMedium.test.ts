@@ -8,7 +8,7 @@ import { picture } from './pictureFiles.ts';
 import { ENCODINGS, encode, mediaTools, testFolder } from './recordings.ts';
 import { video } from './videoFiles.ts';
 
-// Each is a matter of a second; a machine that is busy with other tests is no failure.
+// A test takes about a second, and longer on a busy machine.
 
 const folder = testFolder();
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,15 +29,15 @@ function recording(name: string, seconds: number): string {
   return encode(encoding, { folder, seconds, sampleRate: 16_000 });
 }
 
-describe('a medium of an order is measured as what its field takes', () => {
-  it('a picture', async () => {
+describe('a measured medium of an order', () => {
+  it('may be an image', async () => {
     const path = file('a.jpg', picture(folder, 'jpg', { width: 400, height: 300 }));
     const place = { role: 'keyframe', index: 3 } as const;
     const found = { kind: 'image', contentType: 'image/jpeg', demuxer: 'jpeg_pipe', width: 400, height: 300 };
     expect(await measure(place, path)).toEqual({ ok: true, medium: { ...place, ...found } });
   });
 
-  it('a video', async () => {
+  it('may be a video', async () => {
     const path = video('mp4', { folder, name: 'clip' });
     const outcome = await measure({ role: 'element_video', index: 0, element: 2 }, path);
     expect(outcome.ok && outcome.medium).toMatchObject({
@@ -47,7 +47,7 @@ describe('a medium of an order is measured as what its field takes', () => {
     expect(outcome.ok && outcome.medium).not.toHaveProperty('audioSeconds');
   });
 
-  it('a recording, which may last half a minute and what its encoder adds', async () => {
+  it('may be a recording of half a minute and the padding of its encoder', async () => {
     const place = { role: 'audio', index: 0 } as const;
     const outcome = await measure(place, recording('mp3', 30));
     expect(outcome.ok && outcome.medium.seconds).toBeCloseTo(30, 0);
@@ -59,7 +59,7 @@ describe('a medium of an order is measured as what its field takes', () => {
     expect((await measure(place, recording('wav', 3))).ok).toBe(true);
   });
 
-  it('a document, by its signature', async () => {
+  it('may be a document, recognised by its signature', async () => {
     const place = { role: 'reference_document', index: 0 } as const;
     const pdf = await measure(place, file('a', '%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n'));
     expect(pdf.ok && pdf.medium).toEqual({ ...place, kind: 'document', contentType: 'application/pdf' });
@@ -68,7 +68,7 @@ describe('a medium of an order is measured as what its field takes', () => {
   });
 });
 
-describe('a refusal names the field, and the kind of file decides, not its name', () => {
+describe('refusals by the type of the file, not by its name', () => {
   const NOT_A_VIDEO = 'The video format is not accepted. Accepted formats: MP4, MOV, WebM, MKV.';
   const PAGE = '<!doctype html><title>Not found</title>';
   const CASES: [MediaPlace, string | Buffer, string][] = [
@@ -89,7 +89,7 @@ describe('a refusal names the field, and the kind of file decides, not its name'
     });
   }
 
-  it('and tells when there are too many bytes', async () => {
+  it('name the field of a file with too many bytes', async () => {
     const limits = { kind: 'document', maxBytes: 1024 * 1024 } as const;
     const large = file('large', 'x'.repeat(1024 * 1024 + 1));
     expect(await measure({ role: 'reference_document', index: 0 }, large, limits)).toEqual({
@@ -100,7 +100,7 @@ describe('a refusal names the field, and the kind of file decides, not its name'
   });
 });
 
-it('limits of another kind are a mistake in the program', async () => {
+it('throws for limits of another kind as a programming error', async () => {
   const limits = limitsOfRole('video');
   await expect(measure({ role: 'image', index: 0 }, file('x', 'x'), limits)).rejects.toThrow(TypeError);
 });

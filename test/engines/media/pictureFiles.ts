@@ -1,4 +1,4 @@
-/** Pictures: real ones in every accepted format, and bytes around and inside them that no camera writes. */
+/** Real images in every accepted format, and bytes around and inside them that no camera writes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
@@ -37,16 +37,16 @@ export function pngChunk(name: string, content: Buffer): Buffer {
   return Buffer.concat([around.subarray(0, 4), body, around.subarray(4)]);
 }
 
-/** After the signature and IHDR. */
+/** Offset after the signature and IHDR. */
 export const AFTER_PNG_HEAD = 33;
-/** After its first two bytes. */
+/** Offset after its first two bytes. */
 export const AFTER_JPEG_START = 2;
 
 export function inserted(file: Buffer, at: number, piece: Buffer): Buffer {
   return Buffer.concat([file.subarray(0, at), piece, file.subarray(at)]);
 }
 
-/** One grey, 8 bits a pixel; as many rows as asked for, whatever the head says. */
+/** Grey, 8 bits a pixel; the number of rows may differ from the header. */
 export function greyPng({ width, height }: Size, rows = height): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -60,7 +60,7 @@ export function greyPng({ width, height }: Size, rows = height): Buffer {
   ]);
 }
 
-/** A little-endian Exif directory whose last entry is the orientation. */
+/** A little-endian Exif directory that ends with the orientation. */
 export function exif(orientation: number, entries = 1): Buffer {
   const directory = Buffer.alloc(2 + entries * 12 + 4);
   directory.writeUInt16LE(entries, 0);
@@ -82,7 +82,7 @@ export function exifSegment(tiff: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Shows so many pictures of one pixel each on a screen of this size. */
+/** This many frames of one pixel on a canvas of this size. */
 export function gif({ width, height }: Size, pictures: number): Buffer {
   const head = Buffer.from('GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
   head.writeUInt16LE(width, 6);

@@ -1,4 +1,4 @@
-/** Real recordings in every accepted format, encoded on the spot from the one fixture. */
+/** Real recordings in every accepted format, encoded from the one fixture. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +58,7 @@ export function mediaTools(): MediaTools {
   return { ffmpegPath, ffprobePath, espeakPath, recogniser, workFolder: tmpdir() };
 }
 
-/** The full counts, of `npm test -- --long`. */
+/** Runs the full counts, as `npm test -- --long` does. */
 export function isLong(): boolean {
   return process.env.FAREBOX_TEST_LONG === '1';
 }
@@ -73,7 +73,7 @@ export interface Wanted {
   sampleRate?: number;
 }
 
-/** Encodes exactly this many seconds of real speech. */
+/** Encodes this many seconds of real speech. */
 export function encode(encoding: Encoding, wanted: Wanted): string {
   const { seconds, sampleRate = 44_100 } = wanted;
   const opus = encoding.options.includes('libopus');
@@ -108,7 +108,7 @@ export function measure(path: string, maxSeconds = 300): Promise<MeasureOutcome>
   return measureAudio(mediaTools(), { path, accepted: AUDIO_FORMATS, maxSeconds });
 }
 
-/** What the file at `path` is refused with. */
+/** Code of the refusal of the file at `path`. */
 export async function refusal(path: string, maxSeconds = 300): Promise<string> {
   const outcome = await measure(path, maxSeconds);
   return outcome.ok ? `accepted: ${JSON.stringify(outcome.audio)}` : outcome.code;

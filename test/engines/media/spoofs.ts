@@ -1,4 +1,4 @@
-/** Files that tell a wrong length: the header fields of a real recording, patched. */
+/** Files with a wrong length: patched header fields of a real recording. */
 import type { Encoding } from './recordings.ts';
 
 export const LIES = ['shorter', 'longer', 'zero', 'nan', 'huge'] as const;
@@ -9,7 +9,7 @@ export interface Spoof {
   file: Buffer;
 }
 
-/** Every field of the file that tells a length, one spoof each. */
+/** One spoof for every field that states a length. */
 export function spoofs(encoding: Encoding, original: Buffer, lie: Lie): Spoof[] {
   const patched = (field: string, patch: (file: Buffer) => boolean): Spoof[] => {
     const file = Buffer.from(original);
@@ -63,7 +63,7 @@ export function spoofs(encoding: Encoding, original: Buffer, lie: Lie): Spoof[] 
   }
 }
 
-/** The lie in an unsigned field of so many bits, about a field that says `truth`. */
+/** False value of an unsigned field of this many bits, whose true value is `truth`. */
 function lied(truth: number, lie: Lie, bits: number): bigint {
   const top = (1n << BigInt(bits)) - 1n;
   if (lie === 'zero') return 0n;
@@ -84,7 +84,7 @@ function patchWav(file: Buffer, lie: Lie, ids: string[]): boolean {
   return true;
 }
 
-/** 36 bits of samples at the end of 18 bytes. */
+/** The number of samples has 36 bits at the end of 18 bytes. */
 function patchStreamInfo(file: Buffer, start: number, lie: Lie): boolean {
   const field = start + 13;
   const low = file.readUInt32BE(field + 1);
@@ -118,7 +118,7 @@ function patchXing(file: Buffer, lie: Lie, fields: ('frames' | 'bytes')[]): bool
   return true;
 }
 
-/** The largest delay and padding that the LAME tag can name. */
+/** The largest delay and padding in a LAME tag. */
 function patchDelay(file: Buffer): boolean {
   const tag = xingAt(file);
   if (tag < 0) return false;
@@ -126,7 +126,7 @@ function patchDelay(file: Buffer): boolean {
   return true;
 }
 
-/** Another kind of header in place of Xing's, where other encoders put theirs: 36 bytes into the first frame. */
+/** VBRI header in place of Xing's, 36 bytes into the first frame, where other encoders put it. */
 function patchVbri(file: Buffer, lie: Lie): boolean {
   const tag = xingAt(file);
   if (tag < 0) return false;
@@ -139,7 +139,7 @@ function patchVbri(file: Buffer, lie: Lie): boolean {
   return true;
 }
 
-/** An ID3 tag whose TLEN frame tells the length in milliseconds. */
+/** Adds an ID3 tag whose TLEN frame states the length in milliseconds. */
 function withLengthTag(original: Buffer, lie: Lie): Buffer {
   const words = { shorter: '1000', longer: '9999999', zero: '0', nan: 'NaN', huge: '999999999999999999' }[lie];
   const frame = Buffer.concat([
@@ -151,7 +151,7 @@ function withLengthTag(original: Buffer, lie: Lie): Buffer {
   return Buffer.concat([head, frame, original]);
 }
 
-/** ADTS has no length but the fullness of the decoder's buffer, which nobody should believe either. */
+/** ADTS has no length but the fullness of the decoder's buffer, which must not be trusted either. */
 function patchFullness(file: Buffer, lie: Lie): boolean {
   const value = Number(lied(0x155, lie, 11));
   file.writeUInt8((file.readUInt8(5) & 0xe0) | (value >> 6), 5);
@@ -203,7 +203,7 @@ function rewriteChecksum(file: Buffer, { start, end }: Page): void {
   file.writeUInt32LE(crc >>> 0, start + 22);
 }
 
-/** Where the (first) duration stands in each box, from its type on; all in their 32-bit version. */
+/** Offset of the (first) duration in each box, from its type; all in their 32-bit version. */
 const DURATION_AT: Record<string, number> = { mvhd: 20, mdhd: 20, tkhd: 24, elst: 12, mehd: 8, stts: 16 };
 
 function patchBoxes(file: Buffer, lie: Lie, types: string[]): boolean {
@@ -224,7 +224,7 @@ function patchTimeScale(file: Buffer, lie: Lie): boolean {
   return true;
 }
 
-/** In the moov box, which stands before or after the sound. */
+/** Inside the moov box, which is before or after the sound. */
 function boxAt(file: Buffer, type: string): number {
   return file.indexOf(type, file.indexOf('moov', 0, 'latin1'), 'latin1');
 }

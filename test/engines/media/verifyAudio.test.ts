@@ -11,42 +11,42 @@ import { video } from './videoFiles.ts';
 const folder = mkdtempSync(join(tmpdir(), 'farebox-verify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('what a provider delivers in a WAV', () => {
+describe("a provider's output in WAV", () => {
   const written = (bytes: Buffer) => {
     const path = join(folder, 'answer.wav');
     writeFileSync(path, bytes);
     return verifyAudio(path);
   };
-  /** The samples are the last of its chunks. */
+  /** The samples are in its last chunk. */
   const whole = toneWav(0.01);
   const head = Buffer.from(whole.subarray(0, 36));
   head.writeUInt32LE(head.length - 8, 4);
 
-  it('is a recording when there are samples in it', async () => {
+  it('is a recording if it has samples', async () => {
     expect(await written(whole)).toMatchObject({ format: 'wav', contentType: 'audio/wav' });
   });
 
   it.each([
     ['the chunk of samples is empty', toneWav(0)],
     ['there is no chunk of samples', head],
-  ])('is no recording when %s', async (_case, bytes) => {
+  ])('is not a recording if %s', async (_case, bytes) => {
     expect(await written(bytes)).toBeUndefined();
   });
 });
 
-describe('what a provider delivers in an MP4', () => {
-  it('is a recording when there is sound in it and nothing else', async () => {
+describe("a provider's output in MP4", () => {
+  it('is a recording if it contains only sound', async () => {
     const path = join(folder, 'song.m4a');
     ffmpeg(['-f', 'lavfi', '-i', 'sine=duration=1', '-c:a', 'aac', path]);
     expect(await verifyAudio(path)).toMatchObject({ format: 'mp4', contentType: 'audio/mp4' });
   });
 
-  it('is no recording when it is a film', async () => {
+  it('is not a recording if it is a video', async () => {
     const path = video('mp4', { folder, name: 'film', seconds: 1, size: '64x64', rate: 5 });
     expect(await verifyAudio(path)).toBeUndefined();
   });
 
-  it('is no recording when there is no track in it', async () => {
+  it('is not a recording without a track', async () => {
     const path = join(folder, 'hollow.m4a');
     writeFileSync(path, smallMp4('M4A '));
     expect(await verifyAudio(path)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Videos: real ones in every accepted container and of the usual codecs, and what can be done to their boxes. */
+/** Real videos in every accepted container with the usual codecs, and changes to their boxes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ffmpeg } from './recordings.ts';
@@ -57,14 +57,14 @@ export interface WantedVideo {
   folder: string;
   name: string;
   seconds?: number;
-  /** Such as `320x240`. */
+  /** Example: `320x240`. */
   size?: string;
   rate?: number;
-  /** Behind the options of the encoding. */
+  /** Options after those of the encoding. */
   extra?: readonly string[];
 }
 
-/** A test picture that moves, and a tone. */
+/** A moving test image with a tone. */
 export function video(encoding: keyof typeof VIDEOS, wanted: WantedVideo): string {
   const { folder, name, seconds = 3, size = '320x240', rate = 30, extra = [] } = wanted;
   const { extension, options } = VIDEOS[encoding] ?? { extension: '', options: [] };
@@ -76,14 +76,14 @@ export function video(encoding: keyof typeof VIDEOS, wanted: WantedVideo): strin
   return path;
 }
 
-/** Anything that ffmpeg makes of these options. */
+/** Output of ffmpeg with these options. */
 export function made(folder: string, name: string, ...options: string[]): Buffer {
   const path = join(folder, name);
   ffmpeg([...options, path]);
   return readFileSync(path);
 }
 
-/** A copy whose first box (or every one) of this type was changed; its body begins 4 bytes after `at`. */
+/** A copy with the first box (or every box) of this type changed; its body begins 4 bytes after `at`. */
 export function patched(file: Buffer, type: string, patch: (copy: Buffer, at: number) => void): Buffer {
   const copy = Buffer.from(file);
   const index = copy.indexOf('moov', 0, 'latin1');
@@ -96,7 +96,7 @@ export function patched(file: Buffer, type: string, patch: (copy: Buffer, at: nu
   return copy;
 }
 
-/** The `stts` of the first track: each picture is shown this many times as long. */
+/** Multiplies the display time of each frame in the `stts` of the first track. */
 export function stretched(file: Buffer, times: number): Buffer {
   let isFirst = true;
   return patched(file, 'stts', (copy, at) => {

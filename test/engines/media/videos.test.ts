@@ -9,7 +9,7 @@ import { longestTurn, MAX_TURN_MS } from '../../harness/stall.ts';
 import { isLong, mediaTools, testFolder } from './recordings.ts';
 import { avi, made, patched, stretched, VIDEOS, video } from './videoFiles.ts';
 
-// Each is a matter of a second; a machine that is busy with other tests is no failure.
+// A test takes about a second, and longer on a busy machine.
 
 const folder = testFolder();
 const workFolder = join(folder, 'work');
@@ -76,7 +76,7 @@ describe('a video', () => {
     });
   }
 
-  it('has the size that it is shown in, and no sound where there is none', async () => {
+  it('has its displayed size, and reports missing sound', async () => {
     const path = join(folder, 'real-mp4.mp4');
     const turned = made(folder, 'turned.mp4', '-i', path, '-c', 'copy', '-an', '-metadata:s:v', 'rotate=90');
     const size = { width: 240, height: 320, hasAudio: false };
@@ -84,14 +84,14 @@ describe('a video', () => {
     expect(await verifyVideo(file(turned))).toMatchObject(size);
   });
 
-  it('of a changing frame rate lasts as long as its pictures are shown', async () => {
+  it('of a changing frame rate lasts as long as its frames are displayed', async () => {
     const slower = ['-vf', "setpts='if(lt(N,45),N/30,1.5+(N-45)/10)/TB'", '-vsync', 'vfr'];
     const found = await measured(made(folder, 'vfr.mp4', ...SILENT, ...slower, ...H264));
     expect(found.seconds).toBeCloseTo(6, 0);
     expect(found.framesPerSecond).toBeCloseTo(15, 0);
   });
 
-  it('lasts as long as the longest that can be read from it', async () => {
+  it('has the longest length that its data or headers state', async () => {
     const path = join(folder, 'real-mp4.mp4');
     const long = ['-f', 'lavfi', '-i', 'sine=duration=9'];
     const sound = made(folder, 'sound.mp4', '-i', path, ...long, '-map', '0:v', '-map', '1:a', '-c:v', 'copy');
@@ -105,7 +105,7 @@ describe('a video', () => {
     expect((await measured(lies)).seconds).toBeCloseTo(3, 1);
   });
 
-  it('is not cheaper for a header of a tenth of its length', async () => {
+  it('is not cheaper when its header states a tenth of its length', async () => {
     const shorter = ['mvhd', 'mdhd', 'tkhd', 'elst'].reduce(
       (copy, type) =>
         patched(copy, type, (bytes, at) => {
@@ -123,7 +123,7 @@ const ZIP = Buffer.from('PK\x03\x04\x14\0\0\0PK\x05\x06', 'latin1');
 const PAGE = Buffer.from('<html><script>alert(1)</script></html>'.repeat(40));
 const url = () => `http://127.0.0.1:${(canary.address() as AddressInfo).port}/secret`;
 const joined = (...parts: Buffer[]) => Buffer.concat(parts);
-/** Whole fragments, up to before the first. */
+/** A fragmented file, cut before its first fragment. */
 const emptyMovie = () => whole('mp4 fragments').subarray(0, whole('mp4 fragments').indexOf('moof') - 4);
 const oneBox = (type: string, body: Buffer) => {
   const head = Buffer.alloc(8, 0);
@@ -154,14 +154,14 @@ function hugeByHeader(): Buffer {
 
 type BadFile = [string, () => Buffer | string, RegExp];
 
-/** Thirty thousand in a file of a megabyte; a tenth of them is decoded. */
+/** Thirty thousand frames in a megabyte, of which a tenth is decoded. */
 const MANY_PICTURES: BadFile = [
   'ten thousand pictures a second',
   () => made(folder, 'many.mp4', '-f', 'lavfi', '-i', 'color=size=64x64:rate=10000:duration=3', ...H264),
   /pictures per second/,
 ];
 
-/** Name, what is made of real videos, the refusal's code and words. */
+/** Name, changes to real videos, and the expected refusal. */
 const BAD: BadFile[] = [
   ['an empty file', () => '', /invalid_media.*empty/],
   ['a byte', () => 'x', /invalid_media.*not accepted/],
@@ -242,14 +242,14 @@ function twice(): Buffer {
   return made(folder, 'twice.mp4', ...SILENT, ...SILENT, '-map', '0:v', '-map', '1:v', ...H264);
 }
 
-/** The media box of a size of zero goes on to the end of the file. */
+/** A media box of size zero extends to the end of the file. */
 function openEnded(): Buffer {
   const copy = Buffer.from(whole('mp4 fast start'));
   copy.writeUInt32BE(0, copy.indexOf('mdat') - 4);
   return copy;
 }
 
-/** The pictures of one that is too large, under the size of another. */
+/** Frames of a video that is too large, under the declared size of another. */
 function largerThanTold(): Buffer {
   const large = video('mp4', { folder, name: 'large', size: '4160x2400', rate: 4, seconds: 2 });
   return sized(readFileSync(large), 320, 240);
@@ -272,7 +272,7 @@ function nested(): Buffer {
   return joined(oneBox('ftyp', Buffer.from('isom')), body);
 }
 
-describe('what is not a whole video within the limits is refused soon, and leaves nothing behind', () => {
+describe('videos that are refused quickly, without a trace on disk', () => {
   for (const [name, make, words] of BAD) {
     it(name, async () => {
       const content = make();
@@ -284,16 +284,16 @@ describe('what is not a whole video within the limits is refused soon, and leave
     });
   }
 
-  it('more bytes than are taken', async () => {
+  it('with more bytes than the limit', async () => {
     const outcome = await measure(whole('mp4'), { maxBytes: 100 });
     expect(outcome.ok ? '' : outcome.code).toBe('payload_too_large');
   });
 });
 
-describe('what a provider delivered', () => {
-  it('is no video when it is cut, is followed by something else, or is none', async () => {
+describe("a provider's video output", () => {
+  it('is refused when it is cut, has bytes after its end, or is no video', async () => {
     for (const name of Object.keys(VIDEOS)) {
-      // A live recording has no end that could be missed, unless it is cut within a piece.
+      // A live recording has no end that could be missing, unless it is cut inside a chunk.
       for (const share of name === 'webm live' ? [0.001] : [0.2, 0.5, 0.97])
         expect(await verifyVideo(file(half(whole(name), share))), `${name} ${share}`).toBeUndefined();
       expect(await verifyVideo(file(joined(whole(name), ZIP))), name).toBeUndefined();
@@ -302,7 +302,7 @@ describe('what a provider delivered', () => {
       expect(await verifyVideo(file(content))).toBeUndefined();
   });
 
-  it('of half a gigabyte is verified on the side of the event loop', async () => {
+  it('of half a gigabyte is verified off the event loop', async () => {
     const mp4 = whole('mp4');
     const path = file(mp4);
     const filler = Buffer.alloc(8);
@@ -315,7 +315,7 @@ describe('what a provider delivered', () => {
   });
 });
 
-describe('measuring videos', () => {
+describe('the measuring of videos', () => {
   it('leaves the event loop free and survives mutated files', async () => {
     const mutants = Object.keys(VIDEOS).flatMap((name) =>
       Array.from({ length: isLong() ? 40 : 1 }, () => mutated(whole(name))),
@@ -329,7 +329,7 @@ describe('measuring videos', () => {
     expect(await longestTurn(measureAll, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });
 
-  it('stops when it is aborted, and without a working ffmpeg is an error, not a bad video', async () => {
+  it('stops when it is aborted, and without a working ffmpeg is an error, not an invalid video', async () => {
     const request = { ...LIMITS, path: file(whole('mp4')) };
     const aborted = measureVideo(mediaTools(), { ...request, signal: AbortSignal.abort() });
     await expect(aborted).rejects.toThrow(/abort/);

@@ -1,4 +1,4 @@
-/** Which encoding a page is read in, whatever it is told by. */
+/** The encoding in which a page is decoded. */
 import { describe, expect, it } from 'vitest';
 import { decodePage } from '../../../engines/pages/charset.ts';
 import { MAX_HOSTILE_MS, ranMs } from '../../harness/stall.ts';
@@ -6,7 +6,7 @@ import { MAX_HOSTILE_MS, ranMs } from '../../harness/stall.ts';
 const hex = (bytes: string) => Buffer.from(bytes.replaceAll(' ', ''), 'hex');
 const html = (head: string, bytes: Buffer) => Buffer.concat([Buffer.from(`<html><head>${head}`), bytes]);
 
-/** A word in each encoding of the WHATWG standard that is not told by its marks. */
+/** A word in each encoding of the WHATWG standard without a byte order mark. */
 const ENCODINGS: [string, string, string][] = [
   ['utf-8', 'c3a9', 'é'],
   ['ibm866', '8fe0a8', 'При'],
@@ -45,14 +45,14 @@ const ENCODINGS: [string, string, string][] = [
   ['euc-kr', 'c7d1b1db', '한글'],
 ];
 
-describe('each encoding of the standard', () => {
+describe('each WHATWG encoding', () => {
   it.each(ENCODINGS)('%s', (name, bytes, expected) => {
     expect(decodePage(hex(bytes), `text/html; charset=${name}`).text).toBe(expected);
     expect(decodePage(html(`<meta charset="${name}">`, hex(bytes)), 'text/html').text).toContain(expected);
   });
 });
 
-describe('what tells the encoding', () => {
+describe('the source of the encoding', () => {
   const E1252 = hex('e9');
   it.each<[string, Buffer, string | undefined, string]>([
     ['a mark of UTF-8 before the header', hex('efbbbf c3a9'), 'text/html; charset=windows-1251', 'é'],
@@ -92,7 +92,7 @@ describe('what tells the encoding', () => {
     expect(decodePage(body, contentType).text).toContain(expected);
   });
 
-  it('a page made of declarations is looked at for no longer than its beginning', () => {
+  it('searches for a declaration only in the beginning of a page', () => {
     const startMs = ranMs();
     decodePage(Buffer.from(`<meta ${'charset '.repeat(1_000_000)}`), undefined);
     decodePage(Buffer.from('<!--'.repeat(2_000_000)), undefined);

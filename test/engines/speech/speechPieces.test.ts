@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { cutAtPauses, levelMeter } from '../../../engines/speech/speechPieces.ts';
 
-/** Levels in dB, of spans of seconds. */
+/** Levels in dB for spans in seconds. */
 function levels(...spans: [seconds: number, db: number][]): Float32Array {
   return Float32Array.from(spans.flatMap(([seconds, db]) => Array<number>(Math.round(seconds * 100)).fill(db)));
 }
@@ -9,17 +9,17 @@ function levels(...spans: [seconds: number, db: number][]): Float32Array {
 const SPEECH = -20;
 const NOISE = -60;
 
-it('a short recording stays whole', () => {
+it('keeps a short recording whole', () => {
   expect(cutAtPauses(levels([0.5, NOISE], [8, SPEECH], [0.5, NOISE]))).toEqual([{ from: 0, to: 900 }]);
 });
 
-it('of a recording in which nothing can be heard nothing is left', () => {
+it('returns no piece for an inaudible recording', () => {
   expect(cutAtPauses(levels([600, -100]))).toEqual([]);
   expect(cutAtPauses(levels([600, -70], [1, -80]))).toEqual([]);
   expect(cutAtPauses(new Float32Array(0))).toEqual([]);
 });
 
-it('long silences are left out, but for a margin', () => {
+it('drops long silences, except for a margin', () => {
   const pieces = cutAtPauses(levels([5, SPEECH], [3_600, NOISE], [5, SPEECH], [100, NOISE]));
   expect(pieces).toEqual([
     { from: 0, to: 530 },
@@ -27,11 +27,11 @@ it('long silences are left out, but for a margin', () => {
   ]);
 });
 
-it('a word or two in an hour of silence are found', () => {
+it('finds a word or two in an hour of silence', () => {
   expect(cutAtPauses(levels([1_800, -90], [1.2, SPEECH], [1_800, -90]))).toEqual([{ from: 179_970, to: 180_150 }]);
 });
 
-it('long speech is cut in the middle of its longest pause', () => {
+it('cuts long speech in the middle of its longest pause', () => {
   const said = levels([20, SPEECH], [0.4, NOISE], [5, SPEECH], [0.8, NOISE], [20, SPEECH]);
   expect(cutAtPauses(said)).toEqual([
     { from: 0, to: 2_580 },
@@ -39,7 +39,7 @@ it('long speech is cut in the middle of its longest pause', () => {
   ]);
 });
 
-it('speech without a pause is cut all the same, and nothing of it is lost', () => {
+it('cuts speech without a pause too, and loses nothing of it', () => {
   const pieces = cutAtPauses(levels([1_200, SPEECH]));
   expect(pieces.length).toBeGreaterThan(30);
   expect([pieces[0]?.from, pieces.at(-1)?.to]).toEqual([0, 120_000]);
@@ -49,7 +49,7 @@ it('speech without a pause is cut all the same, and nothing of it is lost', () =
   }
 });
 
-it('levels are measured frame by frame, wherever the bytes are divided', () => {
+it('measures levels per frame, wherever the bytes are divided', () => {
   const samples = new Int16Array(1_650).fill(0, 0, 160).fill(32_767, 160, 320).fill(3_277, 320);
   const bytes = Buffer.from(samples.buffer);
   const meter = levelMeter(160);

@@ -1,4 +1,4 @@
-/** Our own count of tokens: right, and no matter what is counted, nobody waits for it. */
+/** The token count is right, and never blocks the event loop. */
 import { readFileSync } from 'node:fs';
 import { countTokens as countAtOnce } from 'gpt-tokenizer/encoding/o200k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ const MARKDOWN = readFileSync(new URL('../../../docs/operating.md', import.meta.
 beforeAll(() => countTokens('the vocabulary is loaded'));
 
 describe('the count of tokens', () => {
-  it('of a long text is the one of its pieces, within a thousandth', async () => {
+  it('of a long text equals the sum of its pieces within a thousandth', async () => {
     const whole = countAtOnce(MARKDOWN);
     expect(Math.abs((await countTokens(MARKDOWN)) - whole)).toBeLessThan(whole / 1_000);
     const words = 'One word after another, and a number: 1234. '.repeat(500);
@@ -19,11 +19,11 @@ describe('the count of tokens', () => {
     expect(await countTokens('')).toBe(0);
   });
 
-  it('counts what looks like a control token as the text that it is', async () => {
+  it('includes a text that looks like a control token as plain text', async () => {
     expect(await countTokens('<|endoftext|>')).toBeGreaterThan(1);
   });
 
-  it('ends soon after the most that anybody needs to know', async () => {
+  it('stops soon after the requested maximum', async () => {
     const counted = await countTokens(MARKDOWN.repeat(1_000), 100);
     expect(counted).toBeGreaterThan(100);
     expect(counted).toBeLessThan(1_000);
@@ -36,7 +36,7 @@ describe('the count of tokens', () => {
     ['lines', '\n'],
     ['pictures of two halves', '😀'],
     ['marks', '*_`['],
-  ])('of %s without end holds nobody up', async (_name, piece) => {
+  ])('of endless %s does not block the event loop', async (_name, piece) => {
     const count = () => countTokens(piece.repeat(32_768 / piece.length));
     expect(await longestTurn(count, MAX_TURN_MS)).toBeLessThan(MAX_TURN_MS);
   });

@@ -1,4 +1,4 @@
-/** Large bodies are parsed in turns to the same values, and the same texts are refused, as by JSON.parse. */
+/** Parses large bodies in turns to the same values and errors as JSON.parse. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseInTurns } from '../../../engines/text/parseInTurns.ts';
@@ -65,7 +65,7 @@ it.each([
   ['one text', `"${'a'.repeat(20 * LONG)}"`],
   ['white space', `${' '.repeat(20 * LONG)}1`],
   ['many texts', JSON.stringify(Array(20).fill('é'.repeat(LONG)))],
-])('lets others have their turns while it parses %s', async (_name, text) => {
+])('yields to other work while it parses %s', async (_name, text) => {
   let turns = 0;
   const count = () => {
     turns += 1;

@@ -1,4 +1,4 @@
-/** Sizes that pictures declare, and what is made of them (TEXT-10). */
+/** Sizes that image headers declare, and their use (TEXT-10). */
 import { describe, expect, it } from 'vitest';
 import { imageSize } from '../../../../engines/media/image/imageSize.ts';
 import { sniffImage } from '../../../../engines/media/image/sniffImage.ts';
@@ -18,8 +18,8 @@ const MADE: [string, (width: number, height: number) => Buffer][] = [
   ['AVIF', (width, height) => heif('avif', width, height)],
 ];
 
-describe('the size of a picture', () => {
-  it.each(MADE)('of kind %s is read from its header', (_name, make) => {
+describe('the size in an image header', () => {
+  it.each(MADE)('is read from the header of a %s file', (_name, make) => {
     for (const [width, height] of [
       [64, 65],
       [1_920, 1_080],
@@ -28,7 +28,7 @@ describe('the size of a picture', () => {
       expect(sizeOf(make(width, height))).toEqual({ width, height });
   });
 
-  it.each(MADE)('of kind %s that is cut anywhere is unknown or the same, and never an error', (_name, make) => {
+  it.each(MADE)('of a %s file cut anywhere is unknown or correct, and never an error', (_name, make) => {
     const whole = make(300, 200);
     for (let length = 0; length < Math.min(whole.length, 400); length += 1) {
       const size = sizeOf(whole.subarray(0, length));
@@ -36,7 +36,7 @@ describe('the size of a picture', () => {
     }
   });
 
-  it('of millions of segments or boxes is looked for with an end', () => {
+  it('is searched in bounded time among millions of segments or boxes', () => {
     const startMs = ranMs();
     const segments = Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(20_000_000, 'ffe10002', 'hex')]);
     expect(imageSize(segments, 'image/jpeg')).toBeUndefined();
