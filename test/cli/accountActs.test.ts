@@ -1,4 +1,4 @@
-/** Accounts are suspended, resumed and erased by the operator; what is erased is personal data, never the books. */
+/** The operator suspends, resumes and erases accounts. Erasure removes personal data, never the books. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ async function act(name: string, id: string) {
   return { code, ...(code === 0 ? { status: JSON.parse(stdout).status } : { stderr }) };
 }
 
-/** Personal data wherever an account has some. */
+/** Writes personal data to every table that may contain it. */
 async function writePersonalData(account: string): Promise<void> {
   await owner.query('update accounts set name = $2 where id = $1', [account, PERSONAL]);
   const { rows } = await owner.query<{ id: string }>(
@@ -67,7 +67,7 @@ async function writePersonalData(account: string): Promise<void> {
   ]);
 }
 
-/** A row of a partition is one of its table. */
+/** Names the tables that contain the text. A partition counts as its table. */
 async function tablesWith(text: string): Promise<string[]> {
   const { rows } = await owner.query<{ name: string }>(
     `select relname as name from pg_class
@@ -82,7 +82,7 @@ async function tablesWith(text: string): Promise<string[]> {
 }
 
 describe('farebox accounts', () => {
-  it('suspend refuses the keys of the account, and resume takes them again', async () => {
+  it('suspend refuses the keys of the account, and resume accepts them again', async () => {
     await writePersonalData(books.account);
     const isActive = async () => (await findKey(owner, hashSecret(SECRET)))?.accountActive;
     expect(await isActive()).toBe(true);
@@ -93,7 +93,7 @@ describe('farebox accounts', () => {
     expect(await isActive()).toBe(true);
   });
 
-  it('suspend tells every process with the commit', async () => {
+  it('suspend notifies every process with its commit', async () => {
     const client = new pg.Client({ connectionString: environment.DATABASE_URL });
     await client.connect();
     try {
@@ -106,7 +106,7 @@ describe('farebox accounts', () => {
     }
   });
 
-  it('erase is refused while the account is active, or while anything of it is under way', async () => {
+  it('erase is refused while the account is active or has calls or jobs in flight', async () => {
     const refused = await act('erase', books.account);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('suspend it first') });
     await act('suspend', books.account);
@@ -116,7 +116,7 @@ describe('farebox accounts', () => {
     });
   });
 
-  it('erase removes the personal data everywhere, keeps the books sound, and cannot be taken back', async () => {
+  it('erase removes the personal data everywhere, keeps the books sound, and is final', async () => {
     await owner.query('select * from ledger_resolve($1, $2, $3, $3, $4)', [[books.held], ['released'], [0], [null]]);
     await owner.query(`update jobs set state = 'stored' where queue_id = $1`, [books.runningJob]);
     expect(await tablesWith('Lovelace')).toEqual([

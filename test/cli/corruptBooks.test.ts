@@ -1,4 +1,4 @@
-/** Damage of every kind, planted in sound books with the protection of the tables switched off: the check names it. */
+/** Damage of every kind, planted in sound books without the protection of the tables: the check must name it. */
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runLedgerCheck } from '../../infra/postgres/ledgerCheck.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   books = await writeSoundBooks(sound);
 });
 
-/** Copies of the sound books, each damaged once. */
+/** Copies the sound books and damages the copy. */
 async function damagedCopy(statements: readonly string[]): Promise<string> {
   const url = await copyDatabase(sound);
   const client = new pg.Client(url);
@@ -30,7 +30,7 @@ async function damagedCopy(statements: readonly string[]): Promise<string> {
   return url;
 }
 
-/** Without a process for each: what the command makes of a report has a test of its own. */
+/** Runs in this process. The command's own output has a separate test. */
 async function brokenIn(databaseUrl: string): Promise<string[]> {
   const pool = openPool({ databaseUrl, applicationName: 'corrupt-books', max: 2 });
   try {
@@ -187,7 +187,7 @@ const DAMAGE: Damage[] = [
     'I13',
     (b) => [`update operations set key_id = gen_random_uuid() where operation_id = '${b.rpc}'`],
   ],
-  // What keeps the past as it is.
+  // Protection of the history.
   ['a right to change transfers', 'I2', () => ['grant update (amount) on transfers to farebox_app']],
   ['a right to remove seals', 'I2', () => ['grant delete on sealed_days to farebox_app']],
   ['an audit trail that can be changed', 'I2', () => ['drop trigger audit_events_append_only on audit_events']],
@@ -225,8 +225,8 @@ const DAMAGE: Damage[] = [
   ],
 ];
 
-describe('the check of the ledger', () => {
-  it('finds sound books sound', async () => {
+describe('the ledger check', () => {
+  it('accepts sound books', async () => {
     expect(await brokenIn(await damagedCopy([]))).toEqual([]);
   });
 
@@ -239,7 +239,7 @@ describe('the check of the ledger', () => {
 it.each([
   ['sound', 0],
   ['damaged', 1],
-])('farebox ledger check of %s books exits %i with what the check found', async (state, exitCode) => {
+])('farebox ledger check of %s books exits %i with the findings of the check', async (state, exitCode) => {
   const [first] = DAMAGE as [Damage, ...Damage[]];
   const url = await damagedCopy(state === 'sound' ? [] : first[2](books));
   const { code, stdout } = await runFarebox(['ledger', 'check', '--json'], { DATABASE_URL: url });

@@ -1,15 +1,15 @@
-/** Damage to what entries say: jobs, payments, units and prices, rests and credit. */
+/** Damage to entries: jobs, payments, units and prices, rests and credit. */
 import type { SoundBooks } from './soundBooks.ts';
 
-/** A damage: its name, the invariant that must be named, and the statements. */
+/** Name of the damage, the invariant that must be reported, and the statements. */
 export type Damage = [string, string, (of: SoundBooks) => string[]];
 
-/** Columns of a transfer that a planted one copies. */
+/** Columns that a planted transfer copies. */
 export const COPIED = 'operation_id, kind, account_id, house, currency, day, key_id, details';
 export const setDetail = (path: string, value: string) =>
   `update transfers set details = jsonb_set(details, '{${path}}', '${value}')`;
 
-/** A charge in USD with another amount, in balances and usage that agree. */
+/** Changes the amount of a USD charge, with matching balances and usage. */
 const recharge = (b: SoundBooks, id: string, { from, to }: { from: number; to: number }) => [
   `update operations set price_usd = ${to}, usd = ${to}, held_usd = case when held_usd > 0 then greatest(held_usd, ${to}) end
     where operation_id = '${id}'`,
@@ -17,14 +17,14 @@ const recharge = (b: SoundBooks, id: string, { from, to }: { from: number; to: n
   `update accounts set usd_posted = usd_posted - ${to - from} where id = '${b.account}'`,
   `update key_days set usd_used = usd_used + ${to - from} where key_id = '${b.key}'`,
 ];
-/** A charge in USD that is not there any more, nor in balances and usage. */
+/** Removes a USD charge, with matching balances and usage. */
 const uncharge = (b: SoundBooks, id: string, amount: number) => [
   `delete from transfers where operation_id = '${id}'`,
   `delete from operations where operation_id = '${id}'`,
   `update accounts set usd_posted = usd_posted + ${amount} where id = '${b.account}'`,
   `update key_days set usd_used = usd_used - ${amount} where key_id = '${b.key}'`,
 ];
-/** 500 USD for nothing, in a balance that agrees. */
+/** Credits 500 USD for nothing, with a matching balance. */
 const give = (b: SoundBooks, kind: string, house: string) => [
   `insert into operations (operation_id, kind, account_id, state, day, diem, bundled, usd, created_at)
     select 'planted', '${kind}', id, 'done', (now() at time zone 'UTC')::date, 0, 0, 500000000000, now()
@@ -36,7 +36,7 @@ const give = (b: SoundBooks, kind: string, house: string) => [
 ];
 
 export const ENTRY_DAMAGE: Damage[] = [
-  // Jobs and charges, both ways.
+  // Jobs without charges, and charges without jobs.
   ['a charge for a job without its job', 'I14', (b) => [`delete from jobs where queue_id = '${b.storedJob}'`]],
   [
     'a charge for a job that another charge pays',
@@ -134,7 +134,7 @@ export const ENTRY_DAMAGE: Damage[] = [
     'I5 a payment',
     () => ["update top_ups set state = 'failed', credited_units = null, credited_nano = null"],
   ],
-  // Descriptions of what an entry sold.
+  // Descriptions of what was sold.
   [
     'units that have nothing to do with the charge',
     'I10 units',
@@ -194,7 +194,7 @@ export const ENTRY_DAMAGE: Damage[] = [
         where operation_id = '${b.text}'`,
     ],
   ],
-  // Amounts taken beyond a hold.
+  // Amounts beyond a hold.
   [
     'a rest of a charge that took its whole price',
     'I6 what exceeds',

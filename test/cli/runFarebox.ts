@@ -10,7 +10,7 @@ export interface CommandResult {
 
 let built = false;
 
-/** The real command line in a process of its own, with exactly these variables. */
+/** Runs the command line in its own process with exactly these variables. */
 export function runFarebox(
   args: readonly string[],
   environment: Record<string, string>,
@@ -28,7 +28,7 @@ export function runFarebox(
   });
 }
 
-/** The JSON answer of a command that must succeed. */
+/** JSON output of a command that must succeed. */
 export async function answerOf<T>(args: readonly string[], environment: Record<string, string>): Promise<T> {
   const { code, stdout, stderr } = await runFarebox([...args, '--json'], environment);
   if (code !== 0) throw new Error(`farebox ${args.join(' ')} exited ${code}: ${stderr}`);

@@ -1,23 +1,23 @@
-/** Sound books with something of every kind in them, for tests that damage them. */
+/** Writes sound books with every kind of entry, for tests that damage them. */
 import { randomUUID } from 'node:crypto';
 import type { LedgerPrice, PriceSnapshot } from '../../domain/ledger.ts';
 import { charge, grant, refund } from '../../infra/postgres/ledger.ts';
 import { createLedgerWorld, type LedgerWorld, order } from '../infra/postgres/ledgerWorld.ts';
 import { payIn } from '../infra/postgres/payIn.ts';
 
-/** Ids that the damage names. */
+/** Ids that the damage refers to. */
 export interface SoundBooks {
   account: string;
   other: string;
   wallet: string;
   payment: string;
   key: string;
-  /** A credit of the JSON-RPC proxy, sold with its key. */
+  /** A purchase of JSON-RPC credits with a key. */
   rpc: string;
   chat: string;
-  /** A text call that was paid in USD only. */
+  /** A text call paid in USD only. */
   text: string;
-  /** A charge of 1,500 for which 1,000 were held: the rest is a charge of its own. */
+  /** A charge of 1,500 with a hold of 1,000: the rest is a separate charge. */
   overrun: string;
   /** A grant of 70 vcu. */
   vcu: string;

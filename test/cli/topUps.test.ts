@@ -1,4 +1,4 @@
-/** `farebox top-ups reconcile`: the books against real chains, both ways. */
+/** `farebox top-ups reconcile` compares the books with real chains in both directions. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ async function usdOf({ payer }: SignedPayment): Promise<bigint> {
   return (await balanceOf(pool, walletAccountId(payer)))?.usd ?? 0n;
 }
 
-describe('on an EVM chain', () => {
+describe('books compared with an EVM chain', () => {
   let chain: EvmChain;
   beforeAll(async () => {
     chain = await startEvmChain();
@@ -71,7 +71,7 @@ describe('on an EVM chain', () => {
     return { payment, transaction: transactionHash };
   }
 
-  test('books that are the same as the chain agree, whatever else was sent to the payee', async () => {
+  test('agree when they match, whatever else was sent to the payee', async () => {
     const { payment, transaction } = await paid();
     await booked(payment, transaction);
     await chain.mint(PAYEE, 3n * DOLLAR);
@@ -114,7 +114,7 @@ describe('on an EVM chain', () => {
     expect((await reconcile()).code).toBe(0);
   });
 
-  test('a credit without a payment, and one of another amount, are told', async () => {
+  test('differ by a credit without a payment, and by one of another amount', async () => {
     const { payment, transaction } = await paid();
     await booked(payment, transaction, '7000000');
     const signed = await signedOn(chain);
@@ -136,7 +136,7 @@ describe('on an EVM chain', () => {
     expect(stdout).toContain('not on the chain');
   });
 
-  test('nodes that cannot be read are no verdict', async () => {
+  test('yield no verdict when the nodes cannot be read', async () => {
     const away = paidEnvironment(paidConfig({ ...chain, rpcUrl: 'http://127.0.0.1:1' }));
     const { code, stderr } = await runFarebox(['top-ups', 'reconcile'], { ...environment, ...away });
     expect(code).toBe(2);
@@ -146,7 +146,7 @@ describe('on an EVM chain', () => {
   });
 });
 
-describe('on Solana', () => {
+describe('books compared with Solana', () => {
   let world: SolanaWorld;
   beforeAll(async () => {
     world = await createSolanaWorld({ nodes: 2 });
@@ -156,7 +156,7 @@ describe('on Solana', () => {
   });
   afterAll(() => world?.close());
 
-  test('a payment that is missing in the books is found and booked once', async () => {
+  test('find a missing payment and book it once', async () => {
     const payment = await world.payments.read(await envelope(world), Date.now());
     const other = await world.payments.read(await envelope(world), Date.now());
     for (const each of [payment, other]) {

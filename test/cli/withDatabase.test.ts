@@ -31,14 +31,14 @@ beforeAll(async () => {
 });
 afterAll(() => admin?.end());
 
-describe('accounts', () => {
-  test('an account is opened with its diem a day, and listed', async () => {
+describe('accounts command', () => {
+  test('creates an account with its daily diem, and lists it', async () => {
     expect(account).toMatchObject({ name: 'Shop', status: 'active', diemDaily: '2.5' });
     const { accounts } = await answerOf<{ accounts: Account[] }>(['accounts', 'list'], environment);
     expect(accounts).toEqual([account]);
   });
 
-  test('people get a table', async () => {
+  test('prints a table for people', async () => {
     const { stdout } = await runFarebox(['accounts', 'list'], environment);
     expect(stdout.split('\n')[0]).toMatch(/^ID +NAME +STATUS +DIEMDAILY +CREATEDAT$/);
     expect(stdout).toContain(account.id);
@@ -51,8 +51,8 @@ interface Finding {
   detail: string;
 }
 
-describe('doctor', () => {
-  test('names every part with its version, and whether decoders are isolated', async () => {
+describe('doctor command', () => {
+  test('lists every part with its version, and the isolation of decoders', async () => {
     const { code, stdout } = await runFarebox(['doctor', '--json'], environment);
     const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
     expect({ code, ok, problems: findings.filter(({ state }) => state === 'problem') }).toEqual({
@@ -80,8 +80,8 @@ describe('doctor', () => {
   });
 });
 
-describe('keys', () => {
-  test('a key shows its secret once; the database knows only its hash', async () => {
+describe('keys command', () => {
+  test('shows a secret once, and stores only its hash', async () => {
     const key = await answerOf<Key>(
       ['keys', 'create', '--limit-usd', '5', '--limit-period', 'MONTH', '--description', 'ci'],
       environment,
@@ -98,7 +98,7 @@ describe('keys', () => {
     expect(stdout).not.toContain(key.secret);
   });
 
-  test('a revoked key is listed no more and no longer valid; revoking twice changes nothing', async () => {
+  test('lists a revoked key no more, refuses it, and ignores a second revocation', async () => {
     const key = await answerOf<Key>(['keys', 'create', '--type', 'ADMIN'], environment);
     const first = await answerOf<{ revokedAt: string }>(['keys', 'revoke', key.id], environment);
     const second = await answerOf<{ revokedAt: string }>(['keys', 'revoke', key.id], environment);
@@ -116,7 +116,7 @@ describe('keys', () => {
     [['keys', 'create', '--expires', '2001-01-01'], 'A date in the future'],
     [['keys', 'create', '--limit-usd', '-1'], 'A decimal number such as 12.5 is allowed'],
     [['keys', 'create', '--description', 'x'.repeat(65)], 'farebox: --description has at most 64 characters'],
-  ])('%j is refused in words, with nothing on stdout', async (args, words) => {
+  ])('refuses %j with a message, and prints nothing to stdout', async (args, words) => {
     const { code, stdout, stderr } = await runFarebox(args, environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(words);
@@ -124,8 +124,8 @@ describe('keys', () => {
   });
 });
 
-describe('credit', () => {
-  test('a grant is added to the balance, and the same operation id is credited once', async () => {
+describe('credit command', () => {
+  test('adds a grant to the balance, and books an operation id once', async () => {
     const grant = () =>
       answerOf(
         ['credit', 'grant', '--amount', '12.5', '--operation-id', 'gift-1', '--account', account.id],
@@ -138,7 +138,7 @@ describe('credit', () => {
     ).toMatchObject({ bundled: '0.000000001', usd: '12.5' });
   });
 
-  test.each(['0', '-5', '1e3', 'ten', '0.0000000001'])('%s is not an amount', async (amount) => {
+  test.each(['0', '-5', '1e3', 'ten', '0.0000000001'])('refuses the amount %s', async (amount) => {
     const { code, stderr } = await runFarebox(['credit', 'grant', `--amount=${amount}`], environment);
     expect(code).toBe(2);
     expect(stderr).toContain('is allowed.');
@@ -146,7 +146,7 @@ describe('credit', () => {
 });
 
 describe('the audit trail', () => {
-  test('has every act of the operator once, and none that was refused', async () => {
+  test('records every act of the operator once, and none that was refused', async () => {
     const owner = await answerOf<Account>(['accounts', 'create', '--name', 'Audited'], environment);
     const of = ['--account', owner.id];
     const key = await answerOf<Key>(['keys', 'create', '--limit-usd', '0.5', ...of], environment);
@@ -173,8 +173,8 @@ describe('the audit trail', () => {
   });
 });
 
-describe('ledger check', () => {
-  test('exits 0 on true books and 1 with the rows on false ones', async () => {
+describe('ledger check command', () => {
+  test('exits 0 on sound books, and 1 with the rows on damaged ones', async () => {
     const good = await runFarebox(['ledger', 'check'], environment);
     expect(good).toEqual({ code: 0, stdout: 'ledger: every invariant holds\n', stderr: '' });
     await admin.query('update accounts set usd_posted = usd_posted + 1 where id = $1', [account.id]);
@@ -192,8 +192,8 @@ describe('ledger check', () => {
   });
 });
 
-describe('jobs', () => {
-  test('none yet; an unknown one is answered in words', async () => {
+describe('jobs command', () => {
+  test('reports that there are no jobs, and that a job is unknown', async () => {
     expect((await runFarebox(['jobs', 'list'], environment)).stdout).toBe('no jobs\n');
     const id = randomUUID();
     expect(await runFarebox(['jobs', 'show', id], environment)).toEqual({
@@ -204,8 +204,8 @@ describe('jobs', () => {
   });
 });
 
-describe('worker check', () => {
-  test('exits 1 without a worker on this host, and 0 while one asks for work', async () => {
+describe('worker check command', () => {
+  test('exits 1 without a worker on this host, and 0 while one polls for work', async () => {
     const { environment: empty } = await createWorld();
     const before = await runFarebox(['worker', 'check'], empty);
     expect(before).toMatchObject({ code: 1 });
@@ -221,8 +221,8 @@ describe('worker check', () => {
   });
 });
 
-describe('migrate', () => {
-  test('makes an empty database, a bucket and the search attributes ready; a second run changes nothing', async () => {
+describe('migrate command', () => {
+  test('prepares an empty database, a bucket and the search attributes; a second run changes nothing', async () => {
     const name = `cli_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
     await admin.query(`create database ${name}`);
     const fresh = {
@@ -245,7 +245,7 @@ describe('migrate', () => {
   });
 });
 
-describe('beside a running npm start', () => {
+describe('commands beside a running npm start', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'farebox cli '));
@@ -276,18 +276,18 @@ describe('beside a running npm start', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('its addresses and its demo account are used', async () => {
+  test('use its services and its demo account', async () => {
     const { code, stdout } = await runFarebox(['keys', 'list', '--json'], {}, folder);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ accountId: account.id });
   });
 
-  test('FAREBOX_DATA says where it runs', async () => {
+  test('find it through FAREBOX_DATA', async () => {
     const { code } = await runFarebox(['keys', 'list'], { FAREBOX_DATA: path.join(folder, '.farebox') });
     expect(code).toBe(0);
   });
 
-  test('DATABASE_URL means another deployment', async () => {
+  test('use another deployment if DATABASE_URL is set', async () => {
     const { code, stderr } = await runFarebox(
       ['keys', 'list'],
       { DATABASE_URL: 'postgres://u:pass-word@127.0.0.1:1/x' },

@@ -25,14 +25,14 @@ const COMMANDS = [
   ['migrate'],
 ];
 
-test.each(COMMANDS)('%s %s explains itself and offers JSON', async (...command) => {
+test.each(COMMANDS)('%s %s prints its help and offers JSON', async (...command) => {
   const { code, stdout, stderr } = await runFarebox([...command, '--help'], {}, folder);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain(`Usage: farebox ${command.join(' ')}`);
   expect(stdout).toContain('--json');
 });
 
-test('without a command the help is printed and nothing is done', async () => {
+test('prints the help without a command, and does nothing', async () => {
   const { code, stdout, stderr } = await runFarebox([], {}, folder);
   expect(code).toBe(2);
   expect(stdout).toBe('');
@@ -50,7 +50,7 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-test('without an address the error names the variable', async () => {
+test('names the missing variable', async () => {
   const { code, stderr } = await runFarebox(['accounts', 'list'], {}, folder);
   expect(code).toBe(2);
   expect(stderr).toBe(
@@ -58,7 +58,7 @@ test('without an address the error names the variable', async () => {
   );
 });
 
-test('config check tells a valid configuration and what it lacks', async () => {
+test('config check accepts a valid configuration and lists what it lacks', async () => {
   const file = path.join(folder, 'later.json');
   const price = { usd: 0.01, diem: 0.01 };
   const spec = { name: 'Larger', pricing: { upscale: { '2x': price, '4x': price } } };
@@ -87,7 +87,7 @@ test('config check exits 1 with the path, what was found and what is allowed', a
   expect(JSON.parse(json.stdout)).toEqual({ ok: false, problems: [words] });
 });
 
-test('config check tells a key that is missing, and refuses one that is none', async () => {
+test('config check reports a missing key, and refuses an invalid one', async () => {
   const file = path.join(folder, 'wallets.json');
   const network = {
     network: 'eip155:8453',
@@ -112,7 +112,7 @@ test('config schema prints the published schema', async () => {
   expect(stdout).toBe(readFileSync('farebox.config.schema.json', 'utf8'));
 });
 
-test('a dev.json that is half written is an error in words', async () => {
+test('reports an incomplete dev.json with a message', async () => {
   writeFileSync(path.join(folder, 'dev.json'), '{"baseUrl":');
   const { code, stderr } = await runFarebox(['accounts', 'list'], { FAREBOX_DATA: folder }, folder);
   expect(code).toBe(2);

@@ -7,7 +7,7 @@ import { loadConfig } from '../../infra/config/config.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 import { COMPLETE } from './environments.ts';
 
-test('workers with the same workflow code are one version, and any change of it is another', () => {
+test('gives workers with the same workflow code one version, and every change of it another', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'farebox-build-'));
   const bundle = path.join(folder, 'bundle.js');
   const idOf = (code: string) => {
@@ -21,6 +21,6 @@ test('workers with the same workflow code are one version, and any change of it 
   expect(workflowBuildId(bundle)).toBe('source');
 });
 
-test('FAREBOX_BUILD_ID names the version where an operator wants to', () => {
+test('takes the version from FAREBOX_BUILD_ID if that is set', () => {
   expect(loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_BUILD_ID: 'release-7' }).buildId).toBe('release-7');
 });

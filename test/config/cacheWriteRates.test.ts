@@ -1,4 +1,4 @@
-/** The rates of cache writes that a configuration file leaves out. */
+/** Rates of cache writes that a configuration file omits. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +16,7 @@ function load(content: object) {
   return loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file });
 }
 
-test('prices cache writes of a provider of kind anthropic, where the entry does not', () => {
+test('prices cache writes of a provider of kind anthropic if the entry does not', () => {
   const amount = (usd: number) => ({ usd, diem: usd });
   const entry = (id: string, provider: string, rates: object = {}) => ({
     ...{ id, type: 'text', provider, privacy: 'private' },

@@ -56,7 +56,7 @@ function load(own: object, demo: object = DEMO) {
 
 const SEPOLIA = { ...BASE, network: 'eip155:11155111' };
 
-test('the chains of a demonstration come before those of the operator', () => {
+test('puts the chains of the demonstration before those of the operator', () => {
   const nodes = { 'ethereum-mainnet': { endpoints: ['https://ethereum.example'] } };
   const { x402, rpc } = load({ x402: { networks: [SEPOLIA] }, rpc: { networks: nodes } });
   expect(x402.networks.map(({ network }) => network)).toEqual(['eip155:84532', SEPOLIA.network]);
@@ -68,11 +68,11 @@ test.each([
   ['a payment network', { x402: DEMO.x402 }, 'x402.networks: "eip155:84532" is in the configuration file already'],
   ['a real payment network', { x402: { networks: [BASE] } }, '"eip155:8453" takes real payments'],
   ['a chain node', { rpc: DEMO.rpc }, 'rpc.networks: "base-sepolia" is in the configuration file already'],
-])('%s of the operator is never replaced', (_, own, words) => {
+])('never replaces %s of the operator', (_, own, words) => {
   expect(() => load(own)).toThrow(words);
 });
 
-test('a file that is no configuration, or is not there, is refused', () => {
+test('refuses a file that is missing or is not a configuration', () => {
   expect(() => load({}, { x402: { networks: [{}] } })).toThrow('x402.networks[0].network');
   expect(() => loadConfig(PROVIDERS, { ...PARTS, FAREBOX_DEMO_CHAIN: path.join(folder, 'none.json') })).toThrow(
     'cannot be read (ENOENT); FAREBOX_DEMO_CHAIN names a file',

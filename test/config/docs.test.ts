@@ -1,4 +1,4 @@
-/** The documentation stays true: its examples are valid, and the files, headings and commands that it names exist. */
+/** Checks the documentation: examples are valid, and files, headings and commands that it names exist. */
 import { expect, test } from 'vitest';
 import { REQUIRED_VARIABLES } from '../../infra/config/environment.ts';
 import { checkConfiguration } from '../../infra/config/readFile.ts';
@@ -10,7 +10,7 @@ const MAX_README_LINES = 150;
 const INLINE_CODE = /`[^`\n]*`/g;
 const NPM_SCRIPT = /(?:^ *|`)(?:[A-Z_]+=\S+ )*npm (?:run )?([a-z:]+)(?=[ `\n])/gm;
 
-/** README and its neighbours, and everything below docs, by the path from the root of the repository. */
+/** Markdown files of the root folder and below docs, by their path from the root. */
 const pages = filesWith((name) => name.endsWith('.md'), ['docs']).map((name) => ({
   name,
   text: readSource(name),
@@ -29,11 +29,11 @@ function capturesOf(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? '');
 }
 
-test('the documentation has examples, links and commands', () => {
+test('finds examples, links and commands in the documentation', () => {
   expect([examples, links, scripts].every(({ length }) => length > 2)).toBe(true);
 });
 
-test('README is short', () => {
+test('keeps README short', () => {
   const readme = pages.find(({ name }) => name === 'README.md')?.text ?? '';
   expect(readme).not.toBe('');
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(MAX_README_LINES);
@@ -47,13 +47,13 @@ test.each(links)('$page: the link $target resolves', ({ page, target }) => {
   expect(linkFault(page, target)).toBeUndefined();
 });
 
-test('a broken link is found', () => {
+test('detects a broken link', () => {
   expect(linkFault('docs/text.md', 'nowhere.md')).toBe('docs/nowhere.md does not exist');
   expect(linkFault('docs/text.md', 'media.md#nowhere')).toBe('docs/media.md has no heading #nowhere');
   expect(linkFault('docs/text.md', '#nowhere')).toBe('docs/text.md has no heading #nowhere');
 });
 
-test('a heading has the anchor that GitHub gives it', () => {
+test('computes the anchor of a heading as GitHub does', () => {
   const headings = '# A `quoted` word\n## Who [pays](x.md)?\n## Prices, limits\n## Prices, limits\n';
   const anchors = ['a-quoted-word', 'who-pays', 'prices-limits', 'prices-limits-1'];
   expect(anchorsOf(headings)).toEqual(anchors);
@@ -64,6 +64,6 @@ test.each([...new Set(scripts)])('npm %s is a script', (script) => {
   expect(Object.keys(known)).toContain(script);
 });
 
-test.each(REQUIRED_VARIABLES)('the required variable %s is named', (name) => {
+test.each(REQUIRED_VARIABLES)('names the required variable %s', (name) => {
   expect(pages.some(({ text }) => text.includes(`\`${name}\``))).toBe(true);
 });

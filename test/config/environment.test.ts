@@ -11,7 +11,7 @@ import { COMPLETE, messageOf } from './environments.ts';
 const NO_DATABASE = { DATABASE_URL: undefined };
 
 describe('the environment', () => {
-  test('alone is enough: every other setting has its documented default', () => {
+  test('is sufficient: every other setting has its documented default', () => {
     const config = loadConfig(PROVIDERS, COMPLETE);
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -41,13 +41,13 @@ describe('the environment', () => {
     expect(config).not.toHaveProperty('testPoint');
   });
 
-  test.each(REQUIRED_VARIABLES)('without %s nothing starts, and the error names it', (name) => {
+  test.each(REQUIRED_VARIABLES)('is refused without %s, and the error names it', (name) => {
     const { [name]: _, ...rest } = COMPLETE;
     expect(messageOf(() => loadConfig(PROVIDERS, rest))).toContain(`${name} is not set`);
     expect(messageOf(() => loadConfig(PROVIDERS, { ...rest, [name]: '  ' }))).toContain(`${name} is not set`);
   });
 
-  test('all missing variables are named at once', () => {
+  test('is refused with all missing variables at once', () => {
     const message = messageOf(() => loadConfig(PROVIDERS, {}));
     for (const name of REQUIRED_VARIABLES) expect(message).toContain(name);
   });
@@ -66,11 +66,11 @@ describe('the environment', () => {
     ['TEMPORAL_ADDRESS', 'http://temporal', 'found "http://temporal", allowed: host:port'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'found "collector", allowed: a URL'],
     ['FAREBOX_BUILD_ID', 'a b', 'found "a b", allowed: 1 to 64'],
-  ])('%s=%s is refused with what was found and what is allowed', (name, value, expected) => {
+  ])('is refused with %s=%s, with what was found and what is allowed', (name, value, expected) => {
     expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: value }))).toContain(`${name}: ${expected}`);
   });
 
-  test('says how many steps of each queue a worker runs at once', () => {
+  test('sets the number of concurrent steps per queue of a worker', () => {
     const slots = { FAREBOX_JOBS_SLOTS: '5', FAREBOX_PROVIDER_SLOTS: '20' };
     expect(loadConfig(PROVIDERS, { ...COMPLETE, ...slots }).workerSlots).toEqual({ jobs: 5, providers: 20 });
     expect(loadConfig(PROVIDERS, COMPLETE).workerSlots).toEqual({});
@@ -84,29 +84,29 @@ describe('the environment', () => {
     ['https://localhost', false],
     ['https://127.0.0.1:8443', false],
     ['https://[::1]', false],
-  ])('a public address %s can be reached by services outside: %s', (FAREBOX_PUBLIC_URL, expected) => {
+  ])('tells whether services can reach the public URL %s: %s', (FAREBOX_PUBLIC_URL, expected) => {
     expect(loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_PUBLIC_URL }).isPublic).toBe(expected);
   });
 
-  test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])('a wrong %s is refused without printing it', (name) => {
+  test.each(['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT'])('refuses a wrong %s without printing it', (name) => {
     const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, [name]: 'ftp://user:hidden-pass@host/x' }));
     expect(message).toContain(`${name}: found text of 29 characters (not shown), allowed: a URL that starts with`);
     expect(message).not.toContain('hidden-pass');
   });
 
-  test('an empty variable counts as unset, as compose files pass it', () => {
+  test('treats an empty variable as unset, as compose files pass it', () => {
     expect(readEnvironment({ PORT: '', LOG_LEVEL: ' ', FAREBOX_CONFIG: '' })).toMatchObject({
       PORT: 8080,
       LOG_LEVEL: 'info',
     });
   });
 
-  test('queues are served as named, each once, in a fixed order', () => {
+  test('selects queues, each once, in a fixed order', () => {
     const config = loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_WORKER_QUEUES: ' providers, jobs,jobs' });
     expect(config.workerQueues).toEqual(['jobs', 'providers']);
   });
 
-  test('a worker serves metrics nowhere unless a port is named, by the variable before the file', () => {
+  test('sets the metrics port of a worker, with precedence over the file; default: none', () => {
     const file = path.join(mkdtempSync(path.join(tmpdir(), 'farebox-config-')), 'farebox.config.json');
     writeFileSync(file, JSON.stringify({ metrics: { workerPort: 9464 } }));
     const portOf = (more: object) => loadConfig(PROVIDERS, { ...COMPLETE, ...more }).workerMetricsPort;
@@ -120,7 +120,7 @@ describe('the environment', () => {
     [{ HOST: '0.0.0.0', PORT: '80' }, 'http://127.0.0.1:80'],
     [{ HOST: '::' }, 'http://[::1]:8080'],
     [{ FAREBOX_PUBLIC_URL: 'https://pay.example//' }, 'https://pay.example'],
-  ])('%o makes the public address %s', (environment, expected) => {
+  ])('with %o sets the public URL to %s', (environment, expected) => {
     expect(loadConfig(PROVIDERS, { ...COMPLETE, ...environment }).publicUrl).toBe(expected);
   });
 
@@ -137,13 +137,13 @@ describe('the environment', () => {
       ['DATABASE_URL', 'databaseUrl', 'postgres://in:file@db/farebox'],
       ['REDIS_URL', 'redisUrl', 'redis://:infile@redis:6379'],
       ['FAREBOX_METRICS_TOKEN', 'metricsToken', 'a-token-of-20-chars.'],
-    ] as const)('is read where %s_FILE names it, without the line end', (name, field, value) => {
+    ] as const)('is read from the file that %s_FILE names, without the line end', (name, field, value) => {
       const { [name]: _value, ...others } = COMPLETE as Record<string, string>;
       const config = loadConfig(PROVIDERS, { ...others, [`${name}_FILE`]: fileWith(name, `${value}\n`) });
       expect(config[field]).toBe(value);
     });
 
-    test('is read for S3 and for what the configuration names, once', () => {
+    test('is read once, for S3 and for the variables that the configuration names', () => {
       const { S3_SECRET_ACCESS_KEY: _value, ...others } = COMPLETE as Record<string, string>;
       const file = fileWith('s3', 'from-a-file');
       const config = loadConfig(PROVIDERS, {
@@ -171,14 +171,14 @@ describe('the environment', () => {
         () => ({ ...NO_DATABASE, DATABASE_URL_FILE: fileWith('large', 'x'.repeat(65_537)) }),
         'names no such file',
       ],
-    ])('is refused, without its content, for %s', (_name, more, words) => {
+    ])('is refused without its content for %s', (_name, more, words) => {
       const message = messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, ...more() }));
       expect(message).toContain('DATABASE_URL_FILE');
       expect(message).toContain(words);
       expect(message).not.toContain('hidden');
     });
 
-    test('replaces for an operator what a running npm start wrote down', () => {
+    test('takes precedence over the dev.json of a running npm start for an operator', () => {
       const s3 = {
         endpoint: 'http://s3',
         region: 'r',
@@ -203,7 +203,7 @@ describe('the environment', () => {
       });
     });
 
-    test('lists every file that may hold a secret, for decoders to be kept from', () => {
+    test('is listed with every other file that decoders must not read', () => {
       vi.stubEnv('SOME_PROVIDER_KEY_FILE', 'relative/key');
       vi.stubEnv('FAREBOX_CONFIG', '');
       vi.stubEnv('FAREBOX_DEMO_CHAIN', 'chain.json');
@@ -215,7 +215,7 @@ describe('the environment', () => {
     });
   });
 
-  test('a secret is read from the variable that the configuration names, and an empty one is no secret', () => {
+  test('provides secrets under the names of the configuration, except empty ones', () => {
     const config = loadConfig(PROVIDERS, { ...COMPLETE, MOCK_KEY: 'k', EMPTY_KEY: '' });
     expect(config.secret('MOCK_KEY')).toBe('k');
     expect(config.secret('EMPTY_KEY')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** A complete environment for the tests of the configuration; nothing listens at these addresses. */
+/** A complete environment for configuration tests; nothing listens at its addresses. */
 export const COMPLETE: NodeJS.ProcessEnv = {
   DATABASE_URL: 'postgres://farebox:db-password@127.0.0.1:5432/farebox',
   REDIS_URL: 'redis://127.0.0.1:6379',
@@ -9,7 +9,7 @@ export const COMPLETE: NodeJS.ProcessEnv = {
   TEMPORAL_ADDRESS: '127.0.0.1:7233',
 };
 
-/** The message of what `work` throws; fails when it does not throw. */
+/** Message of the error that `work` throws. Fails if it does not throw. */
 export function messageOf(work: () => unknown): string {
   try {
     work();

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Of the example's Solana network. */
+/** Key for the Solana network of the example. */
 const PAYER = { SOLANA_FEE_PAYER: JSON.stringify([...Array(64).keys()]) };
 
 let files = 0;
@@ -53,7 +53,7 @@ describe('the configuration file', () => {
     );
   });
 
-  test('adds to the defaults: the built-in models and providers stay', () => {
+  test('extends the defaults: the built-in models and providers stay', () => {
     const config = loadConfig(PROVIDERS, {
       ...COMPLETE,
       ...PAYER,
@@ -84,7 +84,7 @@ describe('the configuration file', () => {
     });
   });
 
-  test('turns a voice changer into a model of the catalogue, prices in nano units, tiers in order', () => {
+  test('turns a voice changer into a model of the catalogue, with prices in nano units and sorted tiers', () => {
     const model = load({ models: [MODEL] }).models.find((entry) => entry.id === 'deep');
     expect(model).toMatchObject({
       kind: 'voice-changer',
@@ -100,13 +100,13 @@ describe('the configuration file', () => {
     });
   });
 
-  test('a model with the id of a built-in one replaces it', () => {
+  test('replaces a built-in model by one with the same id', () => {
     const config = load({ models: [{ ...MODEL, id: 'local-voice-changer' }] });
     const same = config.models.filter((model) => model.id === 'local-voice-changer');
     expect(same.map((model) => model.name)).toEqual(['Deep voice']);
   });
 
-  test('a relative path is meant from the file, not from the working folder', () => {
+  test('resolves a relative path from its own folder, not from the working folder', () => {
     writeFileSync(path.join(folder, 'characters.json'), '[]');
     const config = load({
       catalogue: { charactersFile: './characters.json' },
@@ -120,13 +120,13 @@ describe('the configuration file', () => {
     expect(() => load({ $schema: './farebox.config.schema.json' })).not.toThrow();
   });
 
-  test('an empty one is valid, and so is one with a byte order mark', () => {
+  test('may be empty, and may start with a byte order mark', () => {
     expect(load({}).media.retentionHours).toBe(24);
     expect(load('\uFEFF{"media":{"retentionHours":0.01}}').media.retentionHours).toBe(0.01);
   });
 });
 
-describe('whether an Ollama is looked for', () => {
+describe('the search for an Ollama', () => {
   const HOST = { OLLAMA_HOST: '127.0.0.1:1234' };
   test.each<[object, Record<string, string>, string | undefined]>([
     [{}, HOST, 'http://127.0.0.1:1234'],
@@ -137,7 +137,7 @@ describe('whether an Ollama is looked for', () => {
     expect(load(content, variables).ollamaAddress).toBe(address);
   });
 
-  test('a model of the file may name its entry without configuring one', () => {
+  test('is not needed for a model of the file that names its entry', () => {
     const pricing = { input: { usd: 1, diem: 1 }, output: { usd: 1, diem: 1 } };
     const spec = { name: 'Llama', availableContextTokens: 8_192, pricing };
     const entry = { id: 'llama3.2:latest', type: 'text', provider: 'ollama', privacy: 'private', spec };
@@ -145,7 +145,7 @@ describe('whether an Ollama is looked for', () => {
   });
 });
 
-describe('a configuration file with an error is refused, and the error names it', () => {
+describe('errors of a configuration file', () => {
   test.each<[unknown, string]>([
     [{ modles: [] }, 'modles: found an unknown key, allowed: only $schema, brand, providers, models'],
     [{ models: {} }, 'models: found an object, allowed: a list'],
@@ -282,7 +282,7 @@ describe('a configuration file with an error is refused, and the error names it'
     expect(messageOf(() => load(content))).toContain(expected);
   });
 
-  test('every problem is listed, up to twenty, with the file named once', () => {
+  test('are all listed, up to twenty, with the file named once', () => {
     const content = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x${index}`, 1]));
     const lines = messageOf(() => load(content)).split('\n');
     expect(lines).toHaveLength(22);
@@ -290,13 +290,13 @@ describe('a configuration file with an error is refused, and the error names it'
     expect(lines.at(-1)).toContain('and 10 more');
   });
 
-  test('a secret written into the file is refused and not printed', () => {
+  test('do not print a secret written into the file', () => {
     const message = messageOf(() => load({ providers: { p: { kind: 'openai', apiKeyEnv: 'sk-live-0123456789' } } }));
     expect(message).toContain('providers.p.apiKeyEnv: found text of 18 characters (not shown), allowed: the name of');
     expect(message).not.toContain('sk-live');
   });
 
-  test('the search engine is Brave, whose address is known, or a SearXNG that is named', () => {
+  test('include a search engine other than Brave or a SearXNG with a URL', () => {
     expect(load({ search: { kind: 'brave', apiKeyEnv: 'KEY' } }).search).toEqual({
       kind: 'brave',
       apiKeyEnv: 'KEY',
@@ -305,19 +305,19 @@ describe('a configuration file with an error is refused, and the error names it'
     expect(messageOf(() => load({ search: { kind: 'other' } }))).toContain('search.kind');
   });
 
-  test('a password in an address is refused and not printed', () => {
+  test('do not print a password in a URL', () => {
     const message = messageOf(() => load({ search: { kind: 'searxng', baseUrl: 'http://u:pass-word@host/' } }));
     expect(message).toContain('search.baseUrl: found text of 24 characters (not shown), allowed: an http or https URL');
     expect(message).not.toContain('pass-word');
   });
 
-  test('broken JSON is answered with its place, not with its content', () => {
+  test('show the place of broken JSON, not its content', () => {
     const message = messageOf(() => load('{\n  "brand": {"name": "hidden-content",,}\n}'));
     expect(message).toMatch(/not valid JSON at line 2, column \d+$/);
     expect(message).not.toContain('hidden-content');
   });
 
-  test('a named file that is not there is an error; the default file may be absent', () => {
+  test('include a missing named file, but not a missing default file', () => {
     const file = path.join(folder, 'missing.json');
     expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
       `${file}: cannot be read (ENOENT)`,
@@ -325,7 +325,7 @@ describe('a configuration file with an error is refused, and the error names it'
     expect(() => loadConfig(PROVIDERS, COMPLETE)).not.toThrow();
   });
 
-  test('a folder in place of the file is an error, not a crash', () => {
+  test('include a folder in place of the file', () => {
     const file = path.join(folder, 'folder.json');
     mkdirSync(file);
     expect(messageOf(() => loadConfig(PROVIDERS, { ...COMPLETE, FAREBOX_CONFIG: file }))).toContain(
@@ -333,7 +333,7 @@ describe('a configuration file with an error is refused, and the error names it'
     );
   });
 
-  test('a key named like a property of every object is only an unknown key', () => {
+  test('include a key named like a property of every object as an unknown key', () => {
     const message = messageOf(() => checkConfiguration(PROVIDERS, JSON.parse('{"constructor": 1}'), 'file'));
     expect(message).toContain('constructor: found an unknown key');
   });
@@ -343,24 +343,24 @@ describe('chain nodes', () => {
   const URL_WITH_KEY = 'https://node.example/v2/very-secret-key-of-ours';
   const withNetwork = (slug: string, network: object) => ({ rpc: { networks: { [slug]: network } } });
 
-  test('are URLs, or objects with a key and a weight of their own', () => {
+  test('are URLs, or objects with their own key and weight', () => {
     const endpoints = [URL_WITH_KEY, { url: 'https://b.example/{key}', apiKeyEnv: 'NODE_KEY', weight: 3 }];
     const settings = { endpoints, timeouts: { firstByteMs: 5_000 } };
     expect(load(withNetwork('base-mainnet', settings)).rpc.networks['base-mainnet']).toEqual(settings);
   });
 
-  test('belong to networks that are sold', () => {
+  test('are refused for unknown networks', () => {
     const message = messageOf(() => load(withNetwork('base-main', { endpoints: [URL_WITH_KEY] })));
     expect(message).toContain('rpc.networks.base-main: found an unknown network, allowed: one of arbitrum-mainnet');
     expect(message).not.toContain('very-secret');
   });
 
-  test('have a key where their URL waits for one', () => {
+  test('need a key if their URL has a placeholder', () => {
     const message = messageOf(() => load(withNetwork('base-mainnet', { endpoints: ['https://node.example/{key}'] })));
     expect(message).toContain('rpc.networks.base-mainnet.endpoints[0]: found a URL with {key} and no apiKeyEnv');
   });
 
-  test('are not shown when they are wrong', () => {
+  test('are not printed when they are invalid', () => {
     const secret = { endpoints: [{ url: 'ftp://node.example/very-secret-key-of-ours' }] };
     expect(messageOf(() => load(withNetwork('base-mainnet', secret)))).not.toContain('very-secret');
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { configurationJsonSchema } from '../../infra/config/schema/file.ts';
 import { PROVIDERS } from '../../providers/registry.ts';
 
-test('the published JSON Schema is the one that the code checks', () => {
+test('publishes the JSON Schema that the code checks', () => {
   const published = readFileSync(new URL('../../farebox.config.schema.json', import.meta.url), 'utf8');
   expect(
     published === configurationJsonSchema(PROVIDERS),

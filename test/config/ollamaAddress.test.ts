@@ -30,16 +30,16 @@ test.each([
   ['ollama.com', undefined],
   ['https://ollama.com', undefined],
   ['myollama.com', 'http://myollama.com:11434'],
-])('OLLAMA_HOST=%s is %s', (variable, address) => {
+])('resolves OLLAMA_HOST=%s to %s', (variable, address) => {
   expect(ollamaAddress(variable)).toBe(address);
 });
 
-test('an address is looked at where OLLAMA_HOST names one, and only there', () => {
+test('searches an address only if OLLAMA_HOST names one', () => {
   expect(loadConfig(PROVIDERS, COMPLETE).ollamaAddress).toBeUndefined();
   expect(loadConfig(PROVIDERS, { ...COMPLETE, OLLAMA_HOST: ':1234' }).ollamaAddress).toBe('http://127.0.0.1:1234');
 });
 
-test('models of the file may name the built-in entry, which is where OLLAMA_HOST says', () => {
+test('points the built-in entry to the address of OLLAMA_HOST', () => {
   expect(loadConfig(PROVIDERS, COMPLETE).providers.ollama).toMatchObject({
     baseUrl: 'http://127.0.0.1:11434/v1',
   });

@@ -123,33 +123,33 @@ const REFUSED: [string, Record<string, unknown>, string][] = [
   ['a negative count of confirmations', { ...BASE, confirmations: -1 }, 'confirmations: found -1'],
 ];
 
-describe('a node whose address carries a key', () => {
+describe('a node with a key in its URL', () => {
   const KEYED = {
     ...BASE,
     rpcUrls: ['https://one.example', { url: 'https://two.example/v2/{key}', apiKeyEnv: 'NODE_KEY' }],
   };
 
-  test('gets it from the environment, as the nodes of POST /crypto/rpc do', () => {
+  test('takes the key from the environment, like the nodes of POST /crypto/rpc', () => {
     const { networks } = load([KEYED], { ...KEYS, NODE_KEY: 'a/secret' }).x402;
     expect(networks[0]?.rpcUrls).toEqual(['https://one.example', 'https://two.example/v2/a%2Fsecret']);
   });
 
-  test('is refused at the start where the environment has none', () => {
+  test('is refused at the start without that variable', () => {
     expect(messageOf(() => load([KEYED]))).toContain('NODE_KEY is not set');
   });
 });
 
-describe('what cannot take a payment is refused at the start', () => {
+describe('payment networks that are refused at the start', () => {
   test.each(REFUSED)('%s', (_name, entry, words) => {
     expect(messageOf(() => load([entry]))).toContain(words);
   });
 
-  test('one network twice', () => {
+  test('include a network given twice', () => {
     const message = messageOf(() => load([BASE, { ...BASE, payTo: `0x${'beef'.repeat(10)}` }]));
     expect(message).toContain('x402.networks[1].network: found "eip155:8453", which x402.networks[0] has');
   });
 
-  test('every test network that viem knows beside a real one, and none of its real networks', () => {
+  test('include every test network of viem beside a real one, and none of its real networks', () => {
     const known = Object.values(chains).filter(({ id }) => id !== 1_337 && id !== 31_337);
     const real = new Set(known.filter((chain) => !isForTests(chain)).map(({ id }) => id));
     const wanted = known.filter((chain) => isForTests(chain) && !real.has(chain.id)).map(({ id }) => id);
@@ -185,7 +185,7 @@ describe('what cannot take a payment is refused at the start', () => {
     ['a list with 256 in it', SOLANA, { SOLANA_KEY: JSON.stringify([...Array(63).keys(), 256]) }],
   ];
 
-  test.each(BAD_KEYS)('%s: the variable is named, its value is not', (_name, entry, variables) => {
+  test.each(BAD_KEYS)('%s: names the variable, not its value', (_name, entry, variables) => {
     const message = messageOf(() => load([entry], variables));
     expect(message).toMatch(/environment: (BASE|SOLANA)_KEY (is not set|holds no such key); allowed: /);
     for (const value of Object.values(variables)) {
@@ -197,12 +197,12 @@ describe('what cannot take a payment is refused at the start', () => {
 describe('private networks', () => {
   const LOCAL = { ...BASE, rpcUrl: 'http://127.0.0.1:8546', rpcUrls: undefined };
 
-  test('an address of this machine, written as such, needs no permission', () => {
+  test('need no permission for an explicit loopback address', () => {
     const { networks } = load([{ ...LOCAL, facilitatorUrl: 'http://localhost:4021', confirmations: 0 }]).x402;
     expect(networks[0]).toMatchObject({ allowPrivateNetwork: true, confirmations: 0 });
   });
 
-  test('any other one does', () => {
+  test('need permission for any other private address', () => {
     const entry = { ...BASE, rpcUrls: ['http://10.0.0.7:8545'], confirmations: 0, allowPrivateNetwork: true };
     expect(load([entry]).x402.networks[0]).toMatchObject({ allowPrivateNetwork: true });
   });

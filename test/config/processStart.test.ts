@@ -26,8 +26,8 @@ const CASES: [string, object, Record<string, string>, string][] = [
   ['nobody who settles', NETWORK, {}, 'x402.networks[0]: found neither'],
 ];
 
-describe.each(['api', 'workers'])('a process of %s', (kind) => {
-  test.each(CASES)('ends at once, and says why: %s', async (_name, network, variables, words) => {
+describe.each(['api', 'workers'])('an %s process', (kind) => {
+  test.each(CASES)('exits at once with the reason: %s', async (_name, network, variables, words) => {
     const file = path.join(folder, 'config.json');
     writeFileSync(file, JSON.stringify({ x402: { networks: [network] } }));
     const child = spawnNode({

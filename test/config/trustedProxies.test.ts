@@ -5,7 +5,7 @@ import { messageOf } from './environments.ts';
 
 const check = (trustedProxies: unknown) => checkConfiguration(PROVIDERS, { limits: { trustedProxies } }, 'file');
 
-test('no proxy is trusted unless it is named', () => {
+test('trusts no proxy by default', () => {
   expect(checkConfiguration(PROVIDERS, {}, 'file').limits.trustedProxies).toEqual([]);
   const named = ['10.0.0.1', '10.0.0.0/8', '2001:db8::/32', '::1'];
   expect(check(named).limits.trustedProxies).toEqual(named);
@@ -22,6 +22,6 @@ test.each<[unknown, string]>([
     Array.from({ length: 101 }, () => '::1'),
     'limits.trustedProxies: found a list of 101, allowed: at most 100 entries',
   ],
-])('%j is refused, and the error names it', (trustedProxies, expected) => {
+])('refuses %j with an error that names it', (trustedProxies, expected) => {
   expect(messageOf(() => check(trustedProxies))).toContain(expected);
 });

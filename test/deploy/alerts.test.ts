@@ -1,4 +1,4 @@
-/** The alert rules: each trouble of the money has one, and each reads series that our processes export from their start. */
+/** Alert rules: every money problem has one, and each reads series that our processes export from their start. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
@@ -16,7 +16,7 @@ const file = readFileSync(path.join(ROOT, 'infra/deploy/prometheus/alerts.yml'),
 const { groups } = parse(file) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-/** Names and label matchers of the series that a rule reads. */
+/** Names and label matchers of the series in a rule. */
 function seriesOf({ expr }: Rule): [name: string, labels: string][] {
   return [...expr.matchAll(/(farebox_\w+)(?:\{([^}]*)\})?/g)].map(([, name = '', labels = '']) => [name, labels]);
 }
@@ -32,12 +32,12 @@ describe('the alert rules', () => {
     ['bills that nobody paid', 'farebox_ledger_overrun_usd_total'],
     ['bills without their hold', 'farebox_ledger_overruns_total'],
     ['bills of left streams above their hold', 'farebox_ledger_overrun_usd_total', 'outcome="left"'],
-  ])('name %s', (_trouble, metric, matcher = '') => {
+  ])('contain %s', (_trouble, metric, matcher = '') => {
     const read = rules.flatMap(seriesOf).filter(([name, labels]) => name === metric && labels.includes(matcher));
     expect(read).not.toEqual([]);
   });
 
-  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s reads metrics that exist', async (_alert, rule) => {
+  it.each(rules.map((rule) => [rule.alert, rule] as const))('use existing metrics in %s', async (_alert, rule) => {
     vi.resetModules();
     const { API_COUNTERS, WORKER_COUNTERS } = await import('../../infra/telemetry/counters.ts');
     const registry = new Registry();
@@ -50,7 +50,7 @@ describe('the alert rules', () => {
   });
 });
 
-// An increase is told only from a value that was there before: the first of these must not be missed.
+// An increase is only visible from an earlier value, and the first one must not be missed.
 it.each([
   ['farebox_ledger_overrun_usd_total', 'outcome', ['left', 'missing', 'taken']],
   [
@@ -59,7 +59,7 @@ it.each([
     ['above_hold', 'expired', 'left_above_hold', 'released', 'no_hold', 'unwritten'],
   ],
   ['farebox_holds_expired_total', 'outcome', ['expired', 'failed']],
-] as const)('%s stands at 0 when a process starts', async (name, label, values) => {
+] as const)('starts %s at 0 with the process', async (name, label, values) => {
   vi.resetModules();
   const { API_COUNTERS, WORKER_COUNTERS } = await import('../../infra/telemetry/counters.ts');
   const counters = [...API_COUNTERS, ...WORKER_COUNTERS].map((counter) => counter.get());

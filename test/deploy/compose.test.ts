@@ -40,22 +40,22 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(wanted));
   });
 
-  test.each(Object.entries(services))('%s runs a pinned image', (name, { image }) => {
+  test.each(Object.entries(services))('pins the image of %s', (name, { image }) => {
     if (OURS.includes(name)) expect(resolve(image)).toBe(`farebox:${JSON.parse(read('package.json')).version}`);
     else expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
   });
 
-  test.each(LONG_RUNNING)('%s is watched and restarted', (name) => {
+  test.each(LONG_RUNNING)('checks the health of %s and restarts it', (name) => {
     const { healthcheck, restart } = serviceOf(name);
     expect(healthcheck?.test?.length).toBeGreaterThan(1);
     expect(restart).toBe('unless-stopped');
   });
 
-  test.each(ONE_SHOT)('%s ends by itself and is tried again a bounded number of times', (name) => {
+  test.each(ONE_SHOT)('lets %s end by itself and retries it a limited number of times', (name) => {
     expect(serviceOf(name).restart).toMatch(/^on-failure:\d+$/);
   });
 
-  test('whoever waits for another waits until that one is healthy or done', () => {
+  test('starts a dependent service only when its dependency is healthy or done', () => {
     for (const [name, { depends_on }] of Object.entries(services)) {
       for (const [other, { condition }] of Object.entries(depends_on)) {
         const wanted = ONE_SHOT.includes(other) ? 'service_completed_successfully' : 'service_healthy';
@@ -65,7 +65,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('no secret is written in it, and none has a default', () => {
+  test('contains no secret, and no default for one', () => {
     const written = read('docker-compose.yml');
     for (const match of written.matchAll(/^\s+(\w*(?:PASSWORD|PWD|SECRET|API_KEY)\w*): (.*)$/gm)) {
       expect(match[2]).toMatch(/^\$\{[A-Z0-9_]+(:\?set [A-Z0-9_]+|:-)\}$/);
@@ -73,20 +73,20 @@ describe('docker-compose.yml', () => {
     expect(written.match(/\$\{(POSTGRES_PASSWORD|REDIS_PASSWORD|S3_SECRET_ACCESS_KEY)\}/)).toBeNull();
   });
 
-  test('only the API and the Temporal UI have ports on the host, by default on this host alone', () => {
+  test('publishes only the ports of the API and the Temporal UI, by default on the loopback address', () => {
     const published = Object.entries(services).flatMap(([name, { ports }]) =>
       ports.map((port) => `${name} ${resolve(port)}`),
     );
     expect(published.sort()).toEqual(['api 127.0.0.1:8080:8080', 'temporal-ui 127.0.0.1:8233:8080']);
   });
 
-  test('parts are on a network without a way out; the API and the workers have one', () => {
+  test('connects parts to a network without internet, and the API and the workers to one with it', () => {
     expect(networks.parts?.internal).toBe(true);
     for (const name of ['postgres', 'redis', 's3', 'temporal']) expect(serviceOf(name).networks).toEqual(['parts']);
     for (const name of OURS) expect(serviceOf(name).networks).toEqual(['parts', 'outside']);
   });
 
-  test('what must last lies on named volumes', () => {
+  test('stores durable data on named volumes', () => {
     const used = Object.values(services)
       .flatMap((service) => service.volumes.map((volume) => volume.split(':')[0] ?? ''))
       .filter((source) => /^[a-z]/.test(source));
@@ -106,16 +106,16 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test.each(OURS)('%s writes nothing but its volume and a bounded temporary folder', (name) => {
+  test.each(OURS)('lets %s write only to its volume and a temporary folder of limited size', (name) => {
     const { read_only, cap_add, tmpfs } = serviceOf(name);
     expect({ read_only, cap_add }).toEqual({ read_only: true, cap_add: [] });
     expect(tmpfs).toEqual([expect.stringMatching(/^\/tmp:size=\d+m$/)]);
   });
 
-  test('Redis starts with the settings of the file and asks for the password, which stands on no command line', async () => {
+  test('starts Redis with its configuration file and its password, which is on no command line', async () => {
     const { entrypoint = [], command = [], healthcheck } = serviceOf('redis');
     const [port = 0] = await freePorts(1);
-    // Compose writes a dollar sign that is not its own twice.
+    // Compose doubles a dollar sign that is not its own.
     const script = command
       .join('')
       .replaceAll('$$', '$')
@@ -142,7 +142,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('every file that it mounts is in the repository', () => {
+  test('mounts only files of the repository', () => {
     const mounted = Object.values(services)
       .flatMap((service) => service.volumes.map((volume) => resolve(volume).split(':')[0] ?? ''))
       .filter((source) => source.startsWith('./'));
@@ -150,19 +150,19 @@ describe('docker-compose.yml', () => {
     expect(mounted.filter((source) => !existsSync(path.join(ROOT, source)))).toEqual([]);
   });
 
-  test('--scale worker=N works: no fixed name and no port on the host', () => {
+  test('allows --scale worker=N: no fixed name and no port on the host', () => {
     expect(serviceOf('worker').container_name).toBeUndefined();
     expect(serviceOf('worker').ports).toEqual([]);
   });
 });
 
-describe('what the compose file tells our processes', () => {
-  test.each(OURS)('%s is given only variables that the configuration reads', (name) => {
+describe('the environment in the compose file', () => {
+  test.each(OURS)('gives %s only variables that the configuration reads', (name) => {
     const known = [...VARIABLE_NAMES, ...SECRET_VARIABLES] as string[];
     expect(Object.keys(serviceOf(name).environment).filter((each) => !known.includes(each))).toEqual([]);
   });
 
-  test.each(OURS)('%s is given every variable that the configuration requires', (name) => {
+  test.each(OURS)('gives %s every required variable', (name) => {
     expect(Object.keys(serviceOf(name).environment)).toEqual(expect.arrayContaining([...REQUIRED_VARIABLES]));
   });
 
@@ -170,7 +170,7 @@ describe('what the compose file tells our processes', () => {
     ['api', ['jobs', 'media', 'providers', 'payments', 'webhooks']],
     ['worker', ['jobs', 'providers', 'payments', 'webhooks']],
     ['media', ['media']],
-  ])('%s would start with it', (name, queues) => {
+  ])('is valid for %s', (name, queues) => {
     const environment = resolveAll(serviceOf(name).environment);
     const FAREBOX_CONFIG = path.join(ROOT, 'infra/deploy/config/farebox.config.json');
     const config = loadConfig(PROVIDERS, { ...environment, FAREBOX_CONFIG });
@@ -179,7 +179,7 @@ describe('what the compose file tells our processes', () => {
     expect(config.workerQueues).toEqual(queues);
   });
 
-  test('the container that decodes media has no key of a provider, and the others serve all other queues', () => {
+  test('gives the media container no provider key, and all other queues to the other workers', () => {
     const given = Object.keys(serviceOf('media').environment);
     expect(given.filter((name) => SECRET_VARIABLES.includes(name))).toEqual([]);
     expect(Object.keys(serviceOf('worker').environment)).toEqual(expect.arrayContaining(SECRET_VARIABLES));
@@ -189,7 +189,7 @@ describe('what the compose file tells our processes', () => {
     expect(served.sort()).toEqual([...TASK_QUEUES].sort());
   });
 
-  test('addresses name services of the file and the ports they listen on', () => {
+  test('names services of the file and their ports', () => {
     const environment = readEnvironment(resolveAll(serviceOf('api').environment));
     const s3 = serviceOf('s3').environment;
     const temporal = serviceOf('temporal').environment;
@@ -204,7 +204,7 @@ describe('what the compose file tells our processes', () => {
     expect(temporal.POSTGRES_SEEDS).toBe('postgres');
   });
 
-  test('the API listens on the port that is published and watched', () => {
+  test('makes the API listen on the published port that is health-checked', () => {
     const { environment, ports, healthcheck } = serviceOf('api');
     const { HOST, PORT } = readEnvironment(resolveAll(environment));
     expect(HOST).toBe('0.0.0.0');
@@ -217,12 +217,12 @@ describe('what the compose file tells our processes', () => {
     expect(healthcheck?.test?.join(' ')).toContain(`:${PORT}/healthz`);
   });
 
-  test('its configuration file is valid', () => {
+  test('includes a valid configuration file', () => {
     const file = 'infra/deploy/config/farebox.config.json';
     expect(() => checkConfiguration(PROVIDERS, JSON.parse(read(file)), file)).not.toThrow();
   });
 
-  test.each(OURS)('%s runs a script that the build makes', (name) => {
+  test.each(OURS)('lets %s run a script of the build', (name) => {
     const script = serviceOf(name).command?.find((word) => word.startsWith('dist/')) ?? '';
     expect(existsSync(path.join(ROOT, script.replace(/^dist\//, '').replace(/\.js$/, '.ts')))).toBe(true);
   });
@@ -231,7 +231,7 @@ describe('what the compose file tells our processes', () => {
 const PROGRAM = { path: '/usr/bin/temporal', origin: 'PATH' };
 
 describe('Temporal', () => {
-  test('has the settings that npm start gives it', () => {
+  test('has the settings of npm start', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'farebox-temporal-'));
     const { args } = temporalProcess({ program: PROGRAM, folder, port: 1 });
     rmSync(folder, { recursive: true });
@@ -241,7 +241,7 @@ describe('Temporal', () => {
     expect(written.sort()).toEqual(started.sort());
   });
 
-  test('works on databases of its own, as a user of its own', () => {
+  test('has its own databases and its own database user', () => {
     const { environment } = serviceOf('temporal');
     const roles = read('infra/deploy/postgres/roles.sh');
     expect(environment).toMatchObject({ POSTGRES_USER: 'temporal', DBNAME: 'temporal' });
@@ -257,7 +257,7 @@ describe('Temporal', () => {
 describe('the container image', () => {
   const dockerfile = read('infra/deploy/Dockerfile');
 
-  test('starts from pinned Debian images and runs as an ordinary user under an init', () => {
+  test('is based on pinned Debian images and runs as an ordinary user under an init', () => {
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1]);
     const outside = bases.filter((base) => base !== 'base');
     expect(outside.length).toBeGreaterThan(0);
@@ -267,11 +267,11 @@ describe('the container image', () => {
     expect(dockerfile).toMatch(/^HEALTHCHECK /m);
   });
 
-  test('lets its user execute node and the init but not read them, so that decoders cannot read their variables', () => {
+  test('lets its user execute but not read node and the init, so that decoders cannot read their variables', () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
     const chmod = /^.*chmod 0711 (.*)$/m.exec(last)?.[1]?.split(' ') ?? [];
     expect(chmod).toEqual(['/usr/local/bin/node', '/usr/bin/tini']);
-    // Root does it: neither belongs to the user of the image.
+    // Done by root, because neither file belongs to the image's user.
     expect(last.indexOf('chmod 0711')).toBeLessThan(last.indexOf('USER node'));
     expect(last).not.toMatch(/chmod (?!0711)|USER (?!node)/);
   });
@@ -283,7 +283,7 @@ describe('the container image', () => {
     expect(names.filter((name) => name !== 'NODE_ENV' && !(VARIABLE_NAMES as string[]).includes(name))).toEqual([]);
   });
 
-  test('takes in every folder of the product, and neither benches nor tools of tests', () => {
+  test('contains every folder of the product, but no benches and no test tools', () => {
     const lines = read('.dockerignore').trim().split('\n');
     expect(lines[0]).toBe('*');
     const folders = readdirSync(ROOT, { withFileTypes: true })

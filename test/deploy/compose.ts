@@ -39,7 +39,7 @@ const compose = z.object({
   volumes: z.record(text, z.unknown()),
 });
 
-/** docker-compose.yml with anchors and merges resolved; variables stay as they are written. */
+/** docker-compose.yml with anchors and merges resolved, but not its variables. */
 export const { services, networks, volumes } = compose.parse(
   parse(readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8'), { merge: true }),
 );
@@ -52,7 +52,7 @@ export function serviceOf(name: string): Service {
 
 const VARIABLE = /\$\{([A-Z0-9_]+)(?:(:-|:\?)([^{}]*))?\}/g;
 
-/** What compose puts in place of variables when only the three secrets are set. */
+/** Substitutes variables as compose does when only the three secrets are set. */
 export function resolve(value: string): string {
   return value.replace(VARIABLE, (_all, name: string, operator: string | undefined, rest = '') =>
     operator === ':-' ? rest : `test-${name.toLowerCase()}`,

@@ -1,4 +1,4 @@
-/** Packages run no script of their own when they are installed: it would run with all that the operator may do. */
+/** Packages run no install scripts, because these would run with the operator's rights. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { ROOT } from '../harness/spawn.ts';
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 
 test.each(['.ci/run', 'infra/deploy/Dockerfile', 'dev/launch/ready.mjs', 'dev/stack/sources/npmPackage.ts'])(
-  '%s installs without scripts',
+  '%s installs packages without scripts',
   (file) => {
     const installs = read(file)
       .split('\n')
@@ -17,10 +17,10 @@ test.each(['.ci/run', 'infra/deploy/Dockerfile', 'dev/launch/ready.mjs', 'dev/st
   },
 );
 
-/** A look at the version, a report of use, and a fallback for machines without a built file. */
+/** They check a version, report usage, or build a fallback for machines without a prebuilt file. */
 const NEEDLESS = ['@scarf/scarf', '@swc/core', 'protobufjs'];
 
-test('the packages that have an install script are known to work without it', () => {
+test('allows install scripts only in packages that work without them', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { hasInstallScript?: boolean }>;
   };

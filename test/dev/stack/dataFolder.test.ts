@@ -23,7 +23,7 @@ function problemOf(work: () => unknown): Error {
   throw new Error('it was accepted');
 }
 
-test('a new data folder is for its owner only, and keeps its secrets', () => {
+test('creates a data folder that only its owner can read, and keeps its secrets', () => {
   const first = openDataFolder(folder, BASE_URL);
   first.release();
   expect(statSync(folder).mode & 0o777).toBe(0o700);
@@ -33,7 +33,7 @@ test('a new data folder is for its owner only, and keeps its secrets', () => {
   second.release();
 });
 
-test('a data folder of an older release gets the secrets that it lacks', () => {
+test('adds the missing secrets to a data folder of an older release', () => {
   const first = openDataFolder(folder, BASE_URL);
   first.release();
   const { redisPassword: _, ...older } = first.secrets;
@@ -46,7 +46,7 @@ test('a data folder of an older release gets the secrets that it lacks', () => {
   third.release();
 });
 
-test('a data folder that a newer release wrote is refused', () => {
+test('refuses a data folder that a newer release wrote', () => {
   openDataFolder(folder, BASE_URL).release();
   writeFileSync(path.join(folder, 'format.json'), JSON.stringify({ format: DATA_FORMAT + 1 }));
   const problem = problemOf(() => openDataFolder(folder, BASE_URL));
@@ -55,7 +55,7 @@ test('a data folder that a newer release wrote is refused', () => {
   expect(problem.message).toContain('FAREBOX_DATA');
 });
 
-test('a data folder of the layout before this one is refused and stays as it is', () => {
+test('refuses a data folder of the previous layout and leaves it unchanged', () => {
   openDataFolder(folder, BASE_URL).release();
   const older = JSON.stringify({ format: 1 });
   writeFileSync(path.join(folder, 'format.json'), older);
@@ -66,13 +66,13 @@ test('a data folder of the layout before this one is refused and stays as it is'
   expect(readFileSync(path.join(folder, 'format.json'), 'utf8')).toBe(older);
 });
 
-test('a folder with other things in it is never taken for a data folder', () => {
+test('refuses a folder with other contents', () => {
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'thesis.txt'), 'mine');
   expect(problemOf(() => openDataFolder(folder, BASE_URL)).message).toContain('not a data folder of Farebox');
 });
 
-test('a folder that holds only the work folders of an API or a worker becomes a data folder and keeps them', () => {
+test('accepts a folder that contains only work folders of an API or worker, and keeps them', () => {
   const work = path.join(folder, 'tmp', 'of a killed process');
   mkdirSync(work, { recursive: true });
   openDataFolder(folder, BASE_URL).release();
@@ -82,7 +82,7 @@ test('a folder that holds only the work folders of an API or a worker becomes a 
   expect(problemOf(() => openDataFolder(folder, BASE_URL)).message).toContain('not a data folder of Farebox');
 });
 
-test('a second supervisor is told where the first one is', () => {
+test('tells a second supervisor where the first one runs', () => {
   const first = openDataFolder(folder, BASE_URL);
   const problem = problemOf(() => openDataFolder(folder, 'http://127.0.0.1:9/api/v1'));
   expect(problem).toBeInstanceOf(AlreadyRunning);
@@ -91,7 +91,7 @@ test('a second supervisor is told where the first one is', () => {
   openDataFolder(folder, BASE_URL).release();
 });
 
-test('the lock of a killed supervisor, or of one whose process id is in use again, does not keep others out', () => {
+test('ignores the lock of a killed supervisor, also if its process id was reused', () => {
   openDataFolder(folder, BASE_URL).release();
   const { pid } = spawnSync('true');
   const dead = [

@@ -26,7 +26,7 @@ let running: Spawned | undefined;
 beforeAll(async () => {
   base = path.join(services().folder, 'demo chain');
   mkdirSync(base);
-  // The parts of the test run: what is tried here is the chain.
+  // Uses the parts of the test run, because only the chain is tested here.
   ({ environment: world } = await createWorld());
 });
 
@@ -69,7 +69,7 @@ const devFile = () => JSON.parse(readFileSync(path.join(base, 'data', 'dev.json'
 
 const client = ({ rpcUrl }: DemoChain) => createPublicClient({ transport: http(rpcUrl), cacheTime: 0 });
 
-/** examples/pay.mjs, as a person runs it; what it said. */
+/** Runs examples/pay.mjs as a person does; returns its output. */
 async function pay(): Promise<string> {
   const FAREBOX_DATA = path.join(base, 'data');
   const { runFolder } = services();
@@ -88,7 +88,7 @@ function purseOf(chain: DemoChain, owner: Address = chain.wallet.address): Promi
   return client(chain).readContract({ ...token, functionName: 'balanceOf', args: [owner] });
 }
 
-test('a chain, a facilitator and a wallet that can pay come with the service, and go with it', async () => {
+test('starts a chain, a facilitator and a wallet with funds together with the service, and stops them with it', async () => {
   const started = await start();
   await untilSaid(started, 'Running. Ctrl-C');
   const { chain, processes, baseUrl } = devFile();
@@ -114,7 +114,7 @@ test('a chain, a facilitator and a wallet that can pay come with the service, an
   for (const pid of Object.values(processes)) expect(existsSync(`/proc/${pid}`)).toBe(false);
 });
 
-test('what happened on the chain is still there after the next start, and after a crash', async () => {
+test("keeps the chain's state after the next start and after a crash", async () => {
   const started = await start();
   await untilSaid(started, 'Running. Ctrl-C');
   const { chain, processes } = devFile();
@@ -130,7 +130,7 @@ test('what happened on the chain is still there after the next start, and after 
   expect((await started.exit).code).toBe(0);
 });
 
-test('an operator who configured the same chain is told so, and nothing starts', async () => {
+test('refuses to start when the operator configured the same chain, and says so', async () => {
   const file = path.join(base, 'farebox.config.json');
   const [asset, payTo] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`];
   const network = {

@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** All ports belong to a process with this identity. */
+/** Reserves all ports for a process with this identity. */
 function reserveAll(owner: object | undefined): void {
   vi.stubEnv('XDG_CACHE_HOME', folder);
   const ports = path.join(folder, 'farebox', 'ports');
@@ -25,19 +25,19 @@ function reserveAll(owner: object | undefined): void {
   }
 }
 
-test('no port is returned twice by one process', async () => {
+test('returns no port twice in one process', async () => {
   vi.stubEnv('XDG_CACHE_HOME', folder);
   const returned: number[] = [];
   for (let call = 0; call < 500; call += 1) returned.push(...(await freePorts(2)));
   expect(new Set(returned).size).toBe(1_000);
 });
 
-test('a port of another process that lives is not returned', async () => {
+test('skips a port of another live process', async () => {
   reserveAll(identify(process.ppid));
   await expect(freePorts(1)).rejects.toThrow('no 1 free ports from 20000 to 32767');
 });
 
-test('a port of a process that has ended is returned', async () => {
+test('returns a port of an ended process', async () => {
   reserveAll({ pid: process.ppid, started: 'before' });
   expect(await freePorts(3)).toHaveLength(3);
 });

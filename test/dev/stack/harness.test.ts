@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { query } from '../../../dev/stack/parts/postgres.ts';
 import { createBucket, createDatabase, createNamespace, services } from '../../harness/services.ts';
 
-test('every test gets a database and a bucket of its own', async () => {
+test('gives every test its own database and bucket', async () => {
   const [one, other] = await Promise.all([createDatabase(), createDatabase()]);
   expect(one).not.toBe(other);
   await query(one, 'create table mine (id int)');
@@ -10,6 +10,6 @@ test('every test gets a database and a bucket of its own', async () => {
   expect((await createBucket()).endpoint).toBe(services().s3.endpoint);
 });
 
-test('a namespace is usable as soon as it is named', async () => {
+test('creates a namespace that is usable at once', async () => {
   expect(await createNamespace()).toMatch(/^test-/);
 });

@@ -19,7 +19,7 @@ beforeEach(() => {
   home = mkdtempSync(path.join(os.tmpdir(), 'farebox locate '));
   bin = path.join(home, 'bin');
   mkdirSync(bin);
-  // What a shell script needs, and nothing that this machine may have beside it.
+  // The tools that a shell script needs, and nothing else of this machine.
   for (const tool of ['sh', 'mkdir', 'cat', 'chmod', 'sleep']) command(tool, `exec /bin/${tool} "$@"`, '/bin/sh');
 });
 
@@ -40,7 +40,7 @@ function inCache(file: string, script: string): string {
   return target;
 }
 
-/** Nothing outside is reached: the proxy refuses, and Go has no place to ask. */
+/** Reaches no network: the proxy refuses, and Go has no proxy of its own. */
 function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH: bin, HOME: home, HTTPS_PROXY: 'http://127.0.0.1:1', GOPROXY: 'off', ...more };
 }
@@ -60,20 +60,20 @@ function reasonFor(name: PartName | OptionalPartName, more: NodeJS.ProcessEnv = 
 
 const POSTGRES_16 = 'echo "postgres (PostgreSQL) 16.3"';
 
-test('a program on PATH is taken before one in the cache', async () => {
+test('prefers a program on PATH to one in the cache', async () => {
   const program = command('postgres', POSTGRES_16);
   command('initdb', 'exit 0');
   inCache(`${CACHED_POSTGRES}/postgres`, POSTGRES_16);
   expect(await find('postgres')).toEqual({ path: program, origin: 'PATH' });
 });
 
-test('a program on PATH that is too old is passed over for the cache', async () => {
+test('skips a program on PATH that is too old for one in the cache', async () => {
   command('temporal', 'echo "temporal version 1.1.0 (Server 1.25.0, UI 2.30.0)"');
   const cached = inCache('temporal-cli-1.5.0/temporal', 'echo "temporal version 1.5.0 (Server 1.29.0)"');
   expect(await find('temporal')).toEqual({ path: cached, origin: 'cache' });
 });
 
-test('a cluster is served only by the major version that wrote it', async () => {
+test('requires the major version that wrote a cluster', async () => {
   command('postgres', POSTGRES_16);
   command('initdb', 'exit 0');
   const cached = inCache(`${CACHED_POSTGRES}/postgres`, 'echo "postgres (PostgreSQL) 18.4"');
@@ -82,7 +82,7 @@ test('a cluster is served only by the major version that wrote it', async () => 
   expect((await locateParts(['postgres'], options)).postgres.path).toBe(cached);
 });
 
-test('the error names the part, every way that was tried with its reason, and the variable to set', async () => {
+test('names the part, every attempt with its reason, and the variable to set', async () => {
   command('postgres', 'echo "postgres (PostgreSQL) 13.9"');
   const reason = await reasonFor('postgres');
   expect(reason).toContain('Postgres was not found and could not be obtained');
@@ -92,7 +92,7 @@ test('the error names the part, every way that was tried with its reason, and th
   expect(reason).toContain('Set DATABASE_URL to');
 });
 
-test('without a Go and out of reach of the download, the error says which Go is needed', async () => {
+test('names the Go version needed when there is no Go and the download is unreachable', async () => {
   const startedAt = Date.now();
   const reason = await reasonFor('temporal');
   expect(reason).toMatch(/official download .*: https:\/\/.*temporal_cli/);
@@ -101,32 +101,32 @@ test('without a Go and out of reach of the download, the error says which Go is 
   expect(Date.now() - startedAt).toBeLessThan(60_000);
 });
 
-test('a Go that is too old is named with its version', async () => {
+test('names the version of a Go that is too old', async () => {
   command('go', 'echo go1.21.3');
   expect(await reasonFor('s3')).toContain('Go 1.26 or later is needed, PATH has go1.21.3');
 });
 
-test('a machine without Debian packages is told so', async () => {
+test('says that the machine has no Debian packages', async () => {
   const reason = await reasonFor('redis');
   expect(reason).toContain('no apt-get, dpkg on PATH');
   expect(reason).toContain('Set REDIS_URL to');
 });
 
-test('a program that the operator names is used or refused, never replaced', async () => {
+test('uses or refuses a program that the operator names, and never replaces it', async () => {
   const named = command('my-ffmpeg', 'echo ffmpeg version 7');
   command('ffmpeg', 'echo ffmpeg version 5');
   expect(await find('ffmpeg', { FFMPEG_PATH: named })).toEqual({ path: named, origin: 'FFMPEG_PATH' });
   expect(await reasonFor('ffmpeg', { FFMPEG_PATH: '/nowhere/ffmpeg' })).toContain('FFMPEG_PATH names /nowhere/ffmpeg');
 });
 
-test('a speech synthesiser without its languages is passed over', async () => {
+test('skips a speech synthesiser without its languages', async () => {
   command('espeak-ng', 'echo "eSpeak NG text-to-speech: 1.51"');
   const spoken = 'echo "Pty Language"; echo " 2  en-us  --/M  English_(America)"';
   const cached = inCache('espeak-debian/bin/espeak-ng', spoken);
   expect(await find('espeak')).toEqual({ path: cached, origin: 'cache' });
 });
 
-/** A folder that looks like the recogniser's model. */
+/** A folder with the structure of the recogniser's model. */
 function modelIn(folder: string): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, 'en-us.lm.bin'), 'model');
@@ -135,14 +135,14 @@ function modelIn(folder: string): string {
 
 const CACHED_MODEL = 'pocketsphinx-debian/root/usr/share/pocketsphinx/model/en-us';
 
-test('a speech recogniser is found with the model that was unpacked beside it', async () => {
+test('finds a speech recogniser with the model unpacked beside it', async () => {
   const cached = inCache('pocketsphinx-debian/bin/pocketsphinx_batch', 'exit 0');
   const model = modelIn(path.join(cacheFolder(environment()), CACHED_MODEL));
   expect(await find('pocketsphinx')).toEqual({ path: cached, origin: 'cache' });
   expect(recogniserModel(cached)).toBe(model);
 });
 
-test('a speech recogniser without its model, or that does not load it, is passed over', async () => {
+test('skips a speech recogniser that lacks its model or does not load it', async () => {
   const program = command('pocketsphinx_batch', 'exit 1');
   const missing = path.join(home, 'nowhere');
   expect(await reasonFor('pocketsphinx', { POCKETSPHINX_MODEL: missing })).toContain(
@@ -154,13 +154,13 @@ test('a speech recogniser without its model, or that does not load it, is passed
   expect(reason).toContain('Set POCKETSPHINX_PATH to the path of pocketsphinx_batch, and POCKETSPHINX_MODEL');
 });
 
-test('a speech recogniser is told the model that the operator names', async () => {
+test("passes the operator's model to a speech recogniser", async () => {
   const model = modelIn(path.join(home, 'my model'));
   command('pocketsphinx_batch', `case "$*" in *"-lm ${model}/en-us.lm.bin"*) exit 0;; esac; exit 1`);
   expect((await find('pocketsphinx', { POCKETSPHINX_MODEL: model })).origin).toBe('PATH');
 });
 
-/** What a start finds where every server is named by its variable. */
+/** Result of a start with all servers named by their variables. */
 function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
   command('ffmpeg', 'echo ffmpeg version 7');
   command('ffprobe', 'echo ffprobe version 7');
@@ -170,7 +170,7 @@ function startWith(more: NodeJS.ProcessEnv, said: string[] = []) {
   return findPrograms([], folder, { environment: environment(more), progress });
 }
 
-test('without a synthesiser and a recogniser all else starts, and the operator is told what to set', async () => {
+test('starts everything else without synthesiser and recogniser, and names the variables to set', async () => {
   const said: string[] = [];
   const programs = await startWith({}, said);
   expect(Object.keys(programs).sort()).toEqual(['ffmpeg', 'ffprobe']);
@@ -179,11 +179,11 @@ test('without a synthesiser and a recogniser all else starts, and the operator i
   expect(said.join()).toContain('offline');
 });
 
-test('a speech synthesiser that the operator names and that cannot be used stops the start', async () => {
+test('refuses to start with an unusable speech synthesiser of the operator', async () => {
   await expect(startWith({ ESPEAK_PATH: '/nowhere/espeak-ng' })).rejects.toThrow('ESPEAK_PATH names /nowhere');
 });
 
-/** An npm that "installs" a Postgres, slowly, and counts how often it was asked. */
+/** An npm that "installs" a Postgres slowly, and counts its calls. */
 function countingNpm(): () => number {
   const log = path.join(home, 'asked');
   const native = `${PACKAGE}/native`;
@@ -200,7 +200,7 @@ function countingNpm(): () => number {
   return () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').length : 0);
 }
 
-test('what is missing is obtained once, also when two ask at the same time, and found afterwards', async () => {
+test('installs a missing part once, also for two concurrent requests, and finds it afterwards', async () => {
   const asked = countingNpm();
   const [one, other] = await Promise.all([find('postgres'), find('postgres')]);
   expect(one.path).toBe(other.path);
@@ -209,14 +209,14 @@ test('what is missing is obtained once, also when two ask at the same time, and 
   expect(asked()).toBe(1);
 });
 
-test('an attempt that failed leaves nothing behind that looks like a part', async () => {
+test('leaves nothing behind after a failed attempt that looks like a part', async () => {
   command('npm', `mkdir -p ${PACKAGE}/native/bin\necho half > ${PACKAGE}/native/bin/postgres\nexit 1`);
   expect(await reasonFor('postgres')).toContain('npm ci: exit code 1');
   countingNpm();
   expect((await find('postgres')).path).toContain('postgres-18');
 });
 
-test('what is obtained and for how long so far is shown, with and without a terminal', async () => {
+test('shows what is being installed and for how long, with and without a terminal', async () => {
   for (const isTerminal of [true, false]) {
     let shown = '';
     const write = (text: string) => {
@@ -230,7 +230,7 @@ test('what is obtained and for how long so far is shown, with and without a term
   }
 });
 
-test('a local chain is taken from where ANVIL_PATH says, and refused where that is something else', async () => {
+test('takes a local chain from ANVIL_PATH, and refuses another program there', async () => {
   const anvil = command('my-anvil', 'echo "anvil Version: 1.7.1"');
   const locate = (program: string) =>
     locateProgram(anvilRecipe, {
@@ -241,7 +241,7 @@ test('a local chain is taken from where ANVIL_PATH says, and refused where that 
   await expect(locate(command('other', 'echo "hammer 3"'))).rejects.toThrow('it is no anvil: "hammer 3"');
 });
 
-test('without anvil, npm and PATH the error says what was tried and what to set', async () => {
+test('names the attempts and the variable to set when anvil, npm and PATH are missing', async () => {
   const options = { environment: environment(), progress: silentProgress };
   await expect(locateProgram(anvilRecipe, options)).rejects.toThrow(
     /PATH: no "anvil"[\s\S]*npm package \(anvil 1\.7\.1\): [\s\S]*Set ANVIL_PATH to the path of anvil/,

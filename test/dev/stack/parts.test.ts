@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { redisProcess } from '../../../dev/stack/parts/redis.ts';
 import { services } from '../../harness/services.ts';
 
-test('a Redis that hangs up instead of answering is not ready, and is not waited for', async () => {
+test('treats a Redis that closes the connection as not ready, without a wait', async () => {
   const hangsUp = net.createServer((socket) => socket.resume().end());
   await new Promise<void>((resolve) => hangsUp.listen(0, '127.0.0.1', resolve));
   const { port } = hangsUp.address() as net.AddressInfo;
@@ -14,7 +14,7 @@ test('a Redis that hangs up instead of answering is not ready, and is not waited
   await new Promise((resolve) => hangsUp.close(resolve));
 });
 
-test('another user of the machine, who knows the port of Redis, can do nothing there', async () => {
+test('gives another user of the machine no access through the Redis port', async () => {
   const { redisUrl } = services();
   const { hostname, port } = new URL(redisUrl);
   const [stranger, service] = [new Redis(`redis://${hostname}:${port}`), new Redis(redisUrl)];

@@ -1,4 +1,4 @@
-/** `npm start` as a person runs it: a process, a data folder with a space in its path, real parts. */
+/** `npm start` as a person runs it: a process, real parts, and a data folder with a space in its path. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -24,7 +24,7 @@ interface DevFile {
   processes: Record<'api' | 'worker' | 'postgres' | 'redis' | 's3' | 'temporal', number>;
 }
 
-// A whole service starts in each, on whatever machine this is.
+// Each test starts a whole service on any machine.
 
 let base: string;
 let ports: number[];
@@ -85,7 +85,7 @@ function leftOf(dev: DevFile): string[] {
     .map(([name]) => name);
 }
 
-test('a new data folder shows a paid job done, and Ctrl-C stops everything that was started', async () => {
+test('creates a data folder, shows a paid job, and stops everything on Ctrl-C', async () => {
   const startedAt = Date.now();
   const started = start('one', ports[0]);
   await says(started, 'Running. Ctrl-C');
@@ -108,7 +108,7 @@ test('a new data folder shows a paid job done, and Ctrl-C stops everything that 
   expect(leftOf(dev)).toEqual([]);
 });
 
-test('the next start is quick, keeps account, keys and balance, and shows no second demonstration', async () => {
+test('starts quickly the second time, with the same account, keys and balance and no second demonstration', async () => {
   const startedAt = Date.now();
   const started = start('one', ports[0]);
   await says(started, 'Running. Ctrl-C');
@@ -137,7 +137,7 @@ test('the next start is quick, keeps account, keys and balance, and shows no sec
   expect(leftOf(dev)).toHaveLength(6);
 });
 
-test('what a killed supervisor left running is stopped by the next start, and a killed part comes back', async () => {
+test('stops leftovers of a killed supervisor at the next start, and restarts a killed part', async () => {
   const started = start('one', ports[0]);
   await says(started, 'Running. Ctrl-C');
   expect(started.logs()).toMatch(/stopped what an earlier start left running: .*postgres/);
@@ -154,7 +154,7 @@ test('what a killed supervisor left running is stopped by the next start, and a 
   expect(leftOf(dev)).toEqual([]);
 });
 
-test('a variable that names a part means: use that one, start none; an Ollama is found and announced', async () => {
+test('uses a part that a variable names and starts none; finds and announces an Ollama', async () => {
   const { databaseUrl, redisUrl, temporal, s3 } = services();
   const ollama = await startOllamaStub({ 'llama3.2:latest': { capabilities: ['completion'] } });
   const started = start('shared', ports[1], ['--no-demo'], {
@@ -188,7 +188,7 @@ async function emptyDatabase(adminUrl: string): Promise<string> {
   return url.href;
 }
 
-test('a port that is in use is named, and nothing is left running', async () => {
+test('names a port in use, and leaves nothing running', async () => {
   const server = net.createServer().listen(ports[1], '127.0.0.1');
   const started = start('one', ports[1]);
   expect((await started.exit).code).toBe(1);
@@ -197,7 +197,7 @@ test('a port that is in use is named, and nothing is left running', async () => 
   server.close();
 });
 
-test('an unknown flag, and a wrong configuration, are refused before anything starts', async () => {
+test('refuses an unknown flag or a wrong configuration before anything starts', async () => {
   const unknown = start('none', ports[1], ['--with-demo-chains']);
   expect((await unknown.exit).code).not.toBe(0);
   expect(unknown.logs()).toContain('unknown flag --with-demo-chains');

@@ -43,7 +43,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-test('a crashed part starts again, after a pause that grows', async () => {
+test('restarts a crashed part after a growing pause', async () => {
   const pauses: number[] = [];
   const pids: number[] = [];
   const supervised = await supervise(part(SERVES), {
@@ -61,12 +61,12 @@ test('a crashed part starts again, after a pause that grows', async () => {
   expect(isRunning(pids[1] ?? 0)).toBe(false);
 });
 
-test('a part that ends at its start says why, with the end of its log', async () => {
+test('reports a part that ends at its start with the end of its log', async () => {
   const failing = supervise(part('echo the disk is full >&2; exit 3'), { folder });
   await expect(failing).rejects.toThrow(/part ended at its start:[\s\S]*the disk is full/);
 });
 
-test('a part that never answers is given up, and does not run on', async () => {
+test('gives up on a part that never answers, and stops it', async () => {
   const pids: number[] = [];
   const hanging = supervise(part('exec sleep 60', { readyTimeoutMs: 300 }), {
     folder,
@@ -76,7 +76,7 @@ test('a part that never answers is given up, and does not run on', async () => {
   expect(isRunning(pids[0] ?? 0)).toBe(false);
 });
 
-test('a part that runs but no longer answers is killed and starts again', async () => {
+test('kills and restarts a part that runs but no longer answers', async () => {
   const pids: number[] = [];
   const silent: string[] = [];
   const supervised = await supervise(part(SERVES), {
@@ -95,7 +95,7 @@ test('a part that runs but no longer answers is killed and starts again', async 
   await supervised.stop();
 });
 
-test('a part that answers with a refusal is left alone', async () => {
+test('keeps a part that answers with a refusal', async () => {
   const supervised = await supervise(part(SERVES, { isAnswer: (error) => String(error).includes('not yet') }), {
     folder,
     liveness: { everyMs: 50, limitMs: 100 },
@@ -108,7 +108,7 @@ test('a part that answers with a refusal is left alone', async () => {
   await supervised.stop();
 });
 
-test('a part that ignores the wish to stop is killed after its deadline', async () => {
+test('kills a part that ignores the stop signal, after its deadline', async () => {
   const supervised = await supervise(part('trap "" TERM; touch ready; while :; do sleep 0.05; done'), {
     folder,
   });
@@ -117,17 +117,17 @@ test('a part that ignores the wish to stop is killed after its deadline', async 
   expect(isRunning(pid)).toBe(false);
 });
 
-test('what a killed supervisor left running is found and stopped', async () => {
+test('finds and stops what a killed supervisor left running', async () => {
   const supervised = await supervise(part(SERVES), { folder });
   const pid = supervised.pid() ?? 0;
-  // Another supervisor, which knows of the process by its record only.
+  // Another supervisor, which knows the process by its record only.
   const stopping = stopOrphans(folder);
   expect(await stopping).toEqual(['part']);
   expect(isRunning(pid)).toBe(false);
   await supervised.stop();
 });
 
-test('a process that only has the id of an orphan is left alone', async () => {
+test('spares a process that only has the id of an orphan', async () => {
   const stranger = spawn('sleep', ['60']);
   const pid = stranger.pid ?? 0;
   mkdirSync(path.join(folder, 'run'));
@@ -138,7 +138,7 @@ test('a process that only has the id of an orphan is left alone', async () => {
   stranger.kill('SIGKILL');
 });
 
-test('the record of a part names the process that runs now', async () => {
+test('records the process of a part that runs now', async () => {
   const supervised = await supervise(part(SERVES), { folder });
   const record = JSON.parse(readFileSync(path.join(folder, 'run', 'part.json'), 'utf8'));
   expect(record.pid).toBe(supervised.pid());
