@@ -25,7 +25,7 @@ export type Buyer = Pick<RouteRequest<unknown, unknown, 'key'>, 'caller' | 'log'
 export interface HoldTerms {
   /** Generated here, so that no client can name another's. */
   operationId: string;
-  /** Id for a further charge, where the one under `operationId` was released or refunded. */
+  /** Id for a further charge, where the hold under `operationId` was released or has expired. */
   anotherId?: (() => Promise<string>) | undefined;
   /** The deadline does not undo the bill: the answer is kept for a repetition of the request. */
   keepsBill?: boolean;
@@ -54,7 +54,7 @@ interface Bill {
   mayStand: boolean;
 }
 
-/** Time after the end of the hold: a late bill needs no hold. */
+/** Time for writing a late bill, from its first attempt: it needs no hold. */
 const LATE_BILL_MS = 30_000;
 const MAX_PAUSE_MS = 5_000;
 const NANO = 1e9;

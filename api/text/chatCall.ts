@@ -33,7 +33,7 @@ function withBlock(messages: readonly ChatMessage[], block: string): ChatMessage
   return messages.toSpliced(at, 0, { role: 'system', content: block });
 }
 
-/** This service closed the connection because the client had left; the upstream had the request by then. */
+/** Farebox closed the connection because the client had left; the upstream had the request by then. */
 export function isLeftByClient({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unknown): boolean {
   return leftAt() !== undefined && error instanceof UpstreamFailure && error.reason === 'lost';
 }
@@ -41,8 +41,7 @@ export function isLeftByClient({ leftAt }: Pick<ChatCall, 'leftAt'>, error: unkn
 export interface ChatEnd {
   counted: CountedUsage;
   /**
-   * The client has received the results of lookups, or the beginning of the answer. It pays for both also when it left
-   * before that.
+   * The client has received the results of lookups, or the beginning of the answer.
    */
   isShown: boolean;
   /** The client left before the end. */
@@ -60,6 +59,7 @@ export function settleChat(call: ChatCall, end: ChatEnd): Promise<CallBill> {
   if (isPaced) noteSpeed(call, counted);
   const found = webResults?.addOns ?? [];
   const isEmpty = counted.usage.completionTokens === 0;
+  // A client that left pays for lookups as one that received them.
   const isOwed = isShown || call.leftAt() !== undefined;
   // The model itself searches on X: only an answer shows that it did.
   const addOns = isEmpty ? (isOwed ? found : []) : addOnsOf(request, found);

@@ -56,7 +56,7 @@ export async function write(picture: Sharp, target: string, format: ImageFormat)
   return { path: target, contentType: IMAGE_CONTENT_TYPES[format], width, height, bytes: data.length };
 }
 
-/** Invisibly lossy. Without the second pass over the codes it takes half the memory. */
+/** Losses are invisible. Without the second Huffman pass (`optimiseCoding`) it takes half the memory. */
 const JPEG = { quality: 95, chromaSubsampling: '4:4:4', optimiseCoding: false };
 
 /**

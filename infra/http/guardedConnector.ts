@@ -1,5 +1,5 @@
 /**
- * Connector of all outbound HTTP: it resolves the name once, checks every address, and connects to a checked one. The
+ * Connector for URLs of clients, providers and nodes: it resolves the name once, checks every address, and connects to a checked one. The
  * check is at connect, which literals, names and redirects all pass (a `lookup` hook never gets literals).
  */
 import { isIP, type Socket } from 'node:net';

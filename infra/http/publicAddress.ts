@@ -8,7 +8,7 @@ import ipaddr from 'ipaddr.js';
 
 const { IPv4, IPv6 } = ipaddr;
 const GLOBAL_UNICAST_V6: [ipaddr.IPv6, number] = [IPv6.parse('2000::'), 3];
-/** Public to every library, but answers only inside the machines of one cloud provider. */
+/** Range checks call it public, but it answers only inside the machines of one cloud provider. */
 const CLOUD_WIRE_SERVER = '168.63.129.16';
 
 export function isPublicAddress(address: string): boolean {

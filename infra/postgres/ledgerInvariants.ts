@@ -10,15 +10,15 @@ import type { RuleSet } from './ruleSet.ts';
 import {
   ACT_OF_CREDIT,
   ARCHIVED_RANGES,
+  EXPIRY_GRACE,
   HAS_NO_TOKENS,
-  holdsOf,
   IS_DECIMAL,
   IS_DIGITS,
   IS_JOB,
   IS_TEXT,
+  isTrueOfRow,
   JOB_PRICE,
   PRICE_PER_UNIT,
-  SWEEP_GRACE,
   UNIT,
   UNITS,
   uuidOf,
@@ -38,7 +38,7 @@ const TRANSFER_RULES: RuleSet = {
   rules: [
     {
       name: 'I5 a refund names the charge that it undoes',
-      broken: `t.kind = 'refund' and not ${holdsOf(
+      broken: `t.kind = 'refund' and not ${isTrueOfRow(
         'operations',
         `x.operation_id = t.operation_id and x.kind = 'refund'`,
         `x.counterpart = t.details ->> 'charge'`,
@@ -74,7 +74,7 @@ const TRANSFER_RULES: RuleSet = {
     },
     {
       name: 'I14 a charge for a job has its job',
-      broken: `t.kind = 'charge' and (t.details ? 'queueId' or ${IS_JOB}) and not ${holdsOf(
+      broken: `t.kind = 'charge' and (t.details ? 'queueId' or ${IS_JOB}) and not ${isTrueOfRow(
         'jobs',
         `x.queue_id = ${uuidOf(`coalesce(t.details ->> 'queueId', t.operation_id)`)}`,
         'x.charge_operation_id::text = t.operation_id and x.account_id = t.account_id',
@@ -127,7 +127,7 @@ const HOLD_RULES: RuleSet = {
     {
       name: 'I11 no hold outlives its expiry, and none belongs to an operation that is over',
       broken: `o.state is distinct from 'held' or h.account_id <> o.account_id
-        or h.expires_at < ledger_now() - ${SWEEP_GRACE}`,
+        or h.expires_at < ledger_now() - ${EXPIRY_GRACE}`,
     },
   ],
 };
@@ -166,7 +166,7 @@ const ACT_RULES: RuleSet = {
   rules: [
     {
       name: ACT_OF_CREDIT,
-      broken: `a.action in ('credit.grant', 'credit.adjust') and not ${holdsOf(
+      broken: `a.action in ('credit.grant', 'credit.adjust') and not ${isTrueOfRow(
         'operations',
         `x.operation_id = a.target_id and x.kind = any (case a.action
           when 'credit.grant' then array['grant', 'top_up'] else array['adjustment'] end)`,

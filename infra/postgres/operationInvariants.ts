@@ -2,13 +2,13 @@
 import type { RuleSet } from './ruleSet.ts';
 import {
   ACT_OF_CREDIT,
+  EXPIRY_GRACE,
   HAS_NO_TOKENS,
   HAS_ONE_RATE,
-  holdsOf,
   IS_TEXT,
+  isTrueOfRow,
   JOB_PRICE,
   PRICE_PER_UNIT,
-  SWEEP_GRACE,
   UNITS,
   uuidOf,
 } from './ruleTerms.ts';
@@ -136,13 +136,13 @@ export const OPERATION_RULES: RuleSet = {
     },
     {
       name: 'I5 a charge has at most one refund, of the same account and day, and of at most its amount',
-      broken: `case when o.kind = 'refund' then not ${holdsOf(
+      broken: `case when o.kind = 'refund' then not ${isTrueOfRow(
         'operations',
         `x.operation_id = o.counterpart and x.kind = 'charge'`,
         `x.state = 'settled' and x.counterpart = o.operation_id and x.account_id = o.account_id and x.day = o.day
           and x.key_id is not distinct from o.key_id and x.parent_key_id is not distinct from o.parent_key_id
           and o.diem <= x.diem and o.bundled <= x.bundled and o.usd <= x.usd`,
-      )} when o.counterpart is not null then not ${holdsOf(
+      )} when o.counterpart is not null then not ${isTrueOfRow(
         'operations',
         `x.operation_id = o.counterpart and x.kind = 'refund'`,
         'x.counterpart = o.operation_id',
@@ -150,7 +150,7 @@ export const OPERATION_RULES: RuleSet = {
     },
     {
       name: 'I5 a payment from a chain is credited once, to its payer, with what was read there; any other not at all',
-      broken: `o.kind = 'top_up' and not ${holdsOf(
+      broken: `o.kind = 'top_up' and not ${isTrueOfRow(
         'top_ups',
         'x.id = o.operation_id',
         `x.state = 'credited' and x.account_id = o.account_id and x.credited_nano = o.usd and o.bundled = 0 and o.diem = 0`,
@@ -158,7 +158,7 @@ export const OPERATION_RULES: RuleSet = {
     },
     {
       name: ACT_OF_CREDIT,
-      broken: `o.known and o.kind in ('grant', 'adjustment') and not (${IS_DIEM_GRANT}) and not ${holdsOf(
+      broken: `o.known and o.kind in ('grant', 'adjustment') and not (${IS_DIEM_GRANT}) and not ${isTrueOfRow(
         'audit_events',
         `x.target_id = o.operation_id and x.action = 'credit.' || case o.kind when 'grant' then 'grant' else 'adjust' end`,
         `x.account_id = o.account_id and x.changes ->> 'currency' = case o.moved_currencies
@@ -170,7 +170,7 @@ export const OPERATION_RULES: RuleSet = {
     },
     {
       name: JOB_PRICE,
-      broken: `o.kind = 'refund' and ${holdsOf(
+      broken: `o.kind = 'refund' and ${isTrueOfRow(
         'jobs',
         `x.queue_id = ${uuidOf('o.counterpart')}`,
         `x.refund_id is distinct from o.operation_id or x.state not in ('failed', 'timed_out', 'cancelled')`,
@@ -179,7 +179,7 @@ export const OPERATION_RULES: RuleSet = {
     {
       name: 'I6 what exceeds a hold is one charge of its own, of what was left to pay',
       broken: `o.kind = 'charge' and o.known and case
-        when o.operation_id like '%:rest' then not ${holdsOf(
+        when o.operation_id like '%:rest' then not ${isTrueOfRow(
           'operations',
           `x.operation_id = left(o.operation_id, -5) and x.kind = 'charge'`,
           `x.account_id = o.account_id and x.key_id is not distinct from o.key_id and case x.state
@@ -188,7 +188,7 @@ export const OPERATION_RULES: RuleSet = {
         )}
         when o.state = 'settled' and o.held_usd is not null
             and (o.price_usd > o.bundled + o.usd or o.price_usd = 0 and o.price_diem > o.diem)
-          then (select u.usd > 0 or u.diem > 0 from ${UNPAID('o')} u) and not ${holdsOf(
+          then (select u.usd > 0 or u.diem > 0 from ${UNPAID('o')} u) and not ${isTrueOfRow(
             'operations',
             `x.operation_id = o.operation_id || ':rest' and x.kind = 'charge'`,
             'true',
@@ -226,7 +226,7 @@ export const OPERATION_RULES: RuleSet = {
     {
       name: 'I11 no hold outlives its expiry, and none belongs to an operation that is over',
       broken: `o.kind = 'charge' and o.known and ((o.state = 'held') <> (h.operation_id is not null)
-        or h.account_id <> o.account_id or h.expires_at < ledger_now() - ${SWEEP_GRACE})`,
+        or h.account_id <> o.account_id or h.expires_at < ledger_now() - ${EXPIRY_GRACE})`,
     },
     {
       name: 'I13 an operation has exactly one payer: an account, and of its keys one with its parent',

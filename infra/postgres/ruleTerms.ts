@@ -1,7 +1,7 @@
 /** Expressions and names that several sets of rules share. `t` is a transfer. */
 
-/** Longest time that a hold may wait for the sweeper after its expiry. */
-export const SWEEP_GRACE = "interval '15 minutes'";
+/** Longest time from the expiry of a hold to its end by the schedule `expireHolds`. */
+export const EXPIRY_GRACE = "interval '15 minutes'";
 
 export const UNITS = `(t.details ->> 'units')`;
 export const PRICE_PER_UNIT = `(t.details ->> 'pricePerUnitUsd')`;
@@ -29,7 +29,7 @@ export function uuidOf(text: string): string {
 }
 
 /** Subquery for one row by its key, evaluated only where it is reached: a join would run for every operation. */
-export function holdsOf(table: string, where: string, condition: string): string {
+export function isTrueOfRow(table: string, where: string, condition: string): string {
   return `coalesce((select ${condition} from ${table} x where ${where} limit 1), false)`;
 }
 

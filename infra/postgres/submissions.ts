@@ -9,7 +9,7 @@ export type SubmissionGate =
   /** An earlier attempt asked, and its answer is lost. */
   | { go: 'ask' }
   | { go: 'poll'; operation: { [key: string]: string | number | boolean } }
-  /** All places are taken or due to other accounts, or the provider answers nobody. */
+  /** No job slot of the provider is free for this account, or the provider answers no request. */
   | { go: 'wait'; retryAfterMs: number; waitsFor: 'place' | 'provider' }
   /** The output exists, or the job has ended. */
   | { go: 'stop'; state: JobState };

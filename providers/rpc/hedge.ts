@@ -29,7 +29,7 @@ export class HedgeBudget {
   }
 }
 
-/** Whether another node may succeed where one lies, limits, refuses or fails. Too large is so everywhere. */
+/** Whether another node may succeed. False for an answer that is too large: that of any node would be. */
 export function isRetryableElsewhere(outcome: RpcOutcome): boolean {
   switch (outcome.kind) {
     case 'failed':
@@ -72,7 +72,7 @@ export function raceNodes(
   });
 }
 
-/** Otherwise the node of the stream continues to send. */
+/** Closes the stream of the slower node, which would continue to send. */
 function drop({ stream }: NodeAttempt): void {
   stream?.value[Symbol.asyncIterator]()
     .return?.()

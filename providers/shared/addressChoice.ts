@@ -1,6 +1,7 @@
 /**
  * Chooses a healthy address of a service for each call, by weight. A call moves to another address only before any part
- * of a reply arrives. The first address must certainly not have started work: double work would be paid twice.
+ * of a reply arrives, and only if the first address did no work: double work would be paid twice. A server error counts
+ * as no work.
  */
 import { UpstreamFailure, type UpstreamFailureReason } from '../../domain/upstreamFailure.ts';
 import { AddressHealth, type AddressState } from './addressHealth.ts';
@@ -37,7 +38,7 @@ interface AddressCall<Name extends string> {
 }
 
 export interface AddressChoice<Provider, Name extends string> {
-  /** `follow` returns the answer with its stream watched, or undefined if the answer is complete. */
+  /** `follow` wraps a streamed answer so that its end is recorded; undefined: the answer is no stream. */
   ask<T>(
     asking: AddressCall<Name>,
     send: (provider: Provider) => Promise<T>,

@@ -83,7 +83,7 @@ async function resultOf<Ticket, Result>(
     if (state.status === 'succeeded') return state.result;
     if (state.status === 'refused') throw failureOfOutcome(state);
     unanswered = state.status === 'running' ? 0 : unanswered + 1;
-    if (unanswered > MAX_UNANSWERED) throw lostFailure('the order was not to be asked about any more');
+    if (unanswered > MAX_UNANSWERED) throw lostFailure('the service left too many polls in a row unanswered');
     if (state.status === 'busy' && state.retryAfterMs !== undefined) await pause(state.retryAfterMs, signal);
   }
 }

@@ -5,8 +5,8 @@ import type { TestApi } from '../startApi.ts';
 type Knock = (secret: string) => Promise<number[]>;
 
 /**
- * Waits until `status` becomes `expected`, in processes of this one, while none of the keys that are kept gets old enough to
- * be read anew without an announcement.
+ * Waits until `status` becomes `expected`. The clock stands still, so no cached key becomes old enough to be read again
+ * without an announcement.
  */
 export async function announced(status: () => Promise<number>, expected: number, aheadMs = 0): Promise<void> {
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + aheadMs);
@@ -17,7 +17,7 @@ export async function announced(status: () => Promise<number>, expected: number,
   }
 }
 
-/** Runs `work` while it is two hours later by the clock of the database. `knock`, with a new key, lets the processes notice. */
+/** Runs `work` with the clock of the database two hours ahead. A call of `knock` with a new key lets the processes notice. */
 export async function twoHoursLater(api: TestApi, knock: Knock, work: () => Promise<void>): Promise<void> {
   const notice = async () => {
     const { secret } = await api.newKey('ADMIN');
