@@ -21,8 +21,6 @@ export interface KillCase {
 const FAULTS: readonly Fault[] = ['SIGKILL the worker', 'SIGKILL the API', 'lose the reply'];
 /** Long enough to kill the other process while this one waits at the failpoint. */
 const PAUSE_MS = 2_000;
-/** One that is stopped in it takes no part of it. */
-const FREEZE_MS = 20_000;
 
 function caseOf(point: Failpoint, fault: Fault): KillCase {
   const { number, name, at, killAfterMs } = point;
@@ -46,7 +44,7 @@ function workerDies(name: string, flow: FlowName, visit = 1): KillCase {
 
 function workerFreezes(name: string, flow: FlowName): KillCase {
   const title = `${name}, ${flow} × the worker stands still and goes on when another has taken over`;
-  return { title, at: 'worker', flow, arm: `${name}:pause:1:${FREEZE_MS}`, strike: 'freeze' };
+  return { title, at: 'worker', flow, arm: `${name}:pause:1:${PAUSE_MS}`, strike: 'freeze' };
 }
 
 /** Other paths to the same failpoints: a running ffmpeg, a lost provider reply, the second attempt of a step. */

@@ -115,9 +115,9 @@ describe('requests across a boundary', () => {
 
 describe('a refund after the reset', () => {
   it.each([
-    ['EPOCH', '2028-02-28T23:59:58Z', '2028-02-29T00:00:01Z'],
-    ['MONTH', '2028-02-29T23:59:58Z', '2028-03-01T00:00:01Z'],
-    ['MONTH', '2026-12-31T23:59:58Z', '2027-01-01T00:00:01Z'],
+    ['EPOCH', '2028-02-28T23:59:30Z', '2028-02-29T00:00:01Z'],
+    ['MONTH', '2028-02-29T23:59:30Z', '2028-03-01T00:00:01Z'],
+    ['MONTH', '2026-12-31T23:59:30Z', '2027-01-01T00:00:01Z'],
   ] as const)('of %s counts in the period of its charge: %s, not %s', async (period, before, after) => {
     const account = await world.account({ usd: 1_000n, diem: 0n });
     const key = await world.key(account, { usd: LIMIT, period });
@@ -145,7 +145,7 @@ describe('a refund after the reset', () => {
       await world.key(account, { usd: LIMIT, period: 'MONTH' }),
       await world.key(account, { usd: LIMIT, period: 'LIFETIME' }),
     ];
-    await postgres.setClock('2028-02-28T23:59:58Z');
+    await postgres.setClock('2028-02-28T23:59:30Z');
     const diem = order(account, both(LIMIT));
     expect(await charged(diem)).toBe('charged');
     const firsts = keys.map((keyId) => order(account, { usd: LIMIT, diem: 0n }, { keyId }));
@@ -166,7 +166,7 @@ describe('a refund after the reset', () => {
 it('settles a hold in the day that it was made, and expires it by the clock of the database', async () => {
   const account = await world.account({ diem: LIMIT });
   const ledger = world.ledger();
-  await postgres.setClock('2027-02-28T23:59:58Z');
+  await postgres.setClock('2027-02-28T23:59:30Z');
   const [settled, forgotten] = [order(account, both(4n)), order(account, both(2n))];
   for (const hold of [settled, forgotten]) await ledger.hold({ ...hold, ttlMs: 60_000 });
   await postgres.setClock('2027-03-01T00:00:01Z');
