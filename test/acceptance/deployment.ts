@@ -176,7 +176,7 @@ async function historyOf(temporal: Client, workflowId: string): Promise<string> 
 }
 
 /** Waits until `check` gives something; fails with the last state after `timeoutMs`. */
-export async function eventually<T>(check: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
+export async function eventually<T>(check: () => Promise<T | undefined>, timeoutMs = 180_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const found = await check();

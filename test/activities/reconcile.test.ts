@@ -142,7 +142,7 @@ it('delivers an event behind more than a page of events that cannot be delivered
   expect(started).toEqual([last]);
   const failed = lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.queueId);
   expect(new Set(failed)).toEqual(new Set(stuck));
-}, 120_000);
+});
 
 it('makes missing partitions once', async () => {
   await query(`drop table audit_events_${monthAhead(3)}`, []);

@@ -1,14 +1,12 @@
 /** Searches whose client leaves before the results: the engine is paid, so they count into the refund budget. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { grant } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { until } from '../harness/until.ts';
 import { answering, type EngineStub, startSearxngStub } from '../stubs/searchEngines.ts';
 import { startApi, type TestApi } from './startApi.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const PRICE_NANO = '10000000';
 
@@ -54,9 +52,9 @@ async function leaveSearch(): Promise<void> {
   const request = http.request(`${api.baseUrl}/augment/search`, { method: 'POST', headers, agent: false });
   request.on('error', () => undefined);
   request.end(JSON.stringify({ query: 'fares' }));
-  await until('the engine is asked', () => engine.requests.length > asked, 20_000);
+  await until('the engine is asked', () => engine.requests.length > asked);
   request.destroy();
-  await until('the call is over', () => api.inFlight.count === 0, 20_000);
+  await until('the call is over', () => api.inFlight.count === 0);
 }
 
 it('bills searches beyond the refund budget of the day, and none within it', async () => {

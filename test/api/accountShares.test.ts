@@ -184,7 +184,7 @@ describe('over HTTP', () => {
         body: JSON.stringify({ model: 'local-voice-changer', audio_url: new URL(path, url).href }),
       });
     const waiting = [priceOf('/slow', slow), priceOf('/slow', slow)];
-    await vi.waitFor(() => expect(late).toHaveLength(2), { timeout: 60_000 });
+    await vi.waitFor(() => expect(late).toHaveLength(2), { timeout: 180_000 });
     expect((await priceOf('/sound', other)).status).toBe(200);
     expect((await priceOf('/sound', slow)).status).toBe(200);
     for (const answer of late) answer();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   pool = openPool({ databaseUrl, applicationName: 'clock-test', max: 3 });
   const skewed = HOURS_OFF.map((hours) => ({ environment: { ...environment, ...clock.skewed(hours) } }));
   [worker, apis] = await Promise.all([spawnWorker({ environment }), Promise.all(skewed.map(spawnApi))]);
-}, 300_000);
+});
 afterAll(async () => {
   for (const each of [...(apis ?? []), worker]) each?.kill('SIGKILL');
   await pool?.end();

@@ -1,7 +1,7 @@
 /** A client that got a 504 has paid nothing, wherever the process dies between its bill and that answer. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccount } from '../../infra/postgres/accounts.ts';
 import { expireHolds } from '../../infra/postgres/holdExpiry.ts';
 import { createKey } from '../../infra/postgres/keys.ts';
@@ -10,8 +10,6 @@ import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
 import { openPool } from '../../infra/postgres/pool.ts';
 import { createWorld, spawnApi } from '../harness/services.ts';
 import { untilStatementsEnd } from '../harness/statements.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const CREDIT = 10n ** 9n;
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toneWav } from '../../bench/wav.ts';
 import { type JobRow, listJobs } from '../../infra/postgres/jobs.ts';
 import { balanceOf, charge } from '../../infra/postgres/ledger.ts';
@@ -35,8 +35,6 @@ import type { Payer } from './payer.ts';
 import { findPostgresTools } from './postgresTools.ts';
 import { type Stack, startStack, startStackParts } from './stack.ts';
 import { openStackTools, type StackTools } from './stackTools.ts';
-
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 400_000 });
 
 const tools = await findPostgresTools();
 if (!tools && process.env.CI === 'true') throw new Error('Postgres has no pg_dump, pg_restore and psql beside it.');

@@ -3,7 +3,7 @@
  * the transfers on the chain, and a repeated presentation gets the same answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toWallet } from '../../domain/wallets.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../infra/postgres/ledgerCheck.ts';
@@ -13,8 +13,6 @@ import { startFacilitator, type TestFacilitator } from '../chains/facilitator.ts
 import { asRepeated, headerOf, paidConfig, paidEnvironment } from '../payments/paidWorld.ts';
 import { PAYEE, type Signed, signedOn } from '../providers/payments/evm/signedPayments.ts';
 import { type KillWorld, openKillWorld, type Part } from './killWorld.ts';
-
-vi.setConfig({ testTimeout: 600_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { parseAbiItem } from 'viem';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { creditedBody } from '../../api/x402/schema.ts';
 import { toWallet } from '../../domain/wallets.ts';
@@ -24,8 +24,6 @@ import { type KillWorld, openKillWorld } from './killWorld.ts';
 const TOGETHER = longRun(60, 1_000);
 const ROUNDS = longRun(2, 20);
 const USES = longRun(200, 1_000);
-
-vi.setConfig({ testTimeout: longRun(180_000, 600_000), hookTimeout: 120_000 });
 
 let chain: EvmChain;
 let facilitator: TestFacilitator;

@@ -39,4 +39,4 @@ it('makes the upkeep schedules when the server comes back, though no version can
   await connection.close();
   await temporal.close();
   way.close();
-}, 150_000);
+});

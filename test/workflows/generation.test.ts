@@ -77,7 +77,7 @@ describe('a generation that succeeds', () => {
     const { events } = await play.handle.fetchHistory();
     expect(events?.length).toBeGreaterThan(20);
     expect(events?.length).toBeLessThanOrEqual(60);
-  }, 150_000);
+  });
 
   it('waits for a running provider without adding to its history', async () => {
     let asked = 0;

@@ -102,6 +102,6 @@ async function begin({ client, pool }: Pick<TopUpStage, 'client' | 'pool'>, inpu
   const row = () => readTopUp(pool, input.paymentId);
   const balance = async () => (await balanceOf(pool, input.accountId))?.usd ?? 0n;
   const reaches = (state: string) =>
-    until(`a top-up is ${state}`, async () => (await findTopUp(pool, input.paymentId))?.state === state, 5_000);
+    until(`a top-up is ${state}`, async () => (await findTopUp(pool, input.paymentId))?.state === state);
   return { input, handle, present, row, balance, reaches };
 }

@@ -167,7 +167,7 @@ describe('calls in flight', () => {
       const [key, other] = [await keyOf(accountId), await keyOf()];
       const post = (credential: string) => api.call(path, { method: 'POST', key: credential });
       const calls = [post(key), post(key), post(key)];
-      await vi.waitFor(() => expect(waiting).toBe(3), { timeout: 60_000 });
+      await vi.waitFor(() => expect(waiting).toBe(3), { timeout: 180_000 });
       const refused = await post(key);
       const words = 'Rate limit exceeded: at most 3 requests at a time for this account.';
       expect([refused.status, await refused.json()]).toEqual([429, { error: words, customMessage: words }]);
@@ -175,13 +175,13 @@ describe('calls in flight', () => {
       const { limiter } = api.opened.dependencies.limits.calls;
       expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'CALLS_IN_FLIGHT' }]);
       const others = post(other);
-      await vi.waitFor(() => expect(waiting).toBe(4), { timeout: 60_000 });
+      await vi.waitFor(() => expect(waiting).toBe(4), { timeout: 180_000 });
       gate.open();
       for (const answered of await Promise.all([...calls, others])) {
         expect(answered.status).toBe(200);
         await answered.text();
       }
-      await vi.waitFor(async () => expect((await post(key)).status).toBe(200), { timeout: 60_000 });
+      await vi.waitFor(async () => expect((await post(key)).status).toBe(200), { timeout: 180_000 });
     },
   );
 });

@@ -6,7 +6,7 @@ import { ADMITTED, NETWORKS, REFUSED } from '../../domain/rpc/documented.ts';
 import { longRun } from '../../infra/postgres/longRun.ts';
 import { booked, newPayer, post, type RpcPayer, type RpcReply, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
-vi.setConfig({ testTimeout: longRun(120_000, 1_800_000) });
+vi.setConfig({ testTimeout: longRun(600_000, 1_800_000) });
 
 let world: RpcWorld;
 

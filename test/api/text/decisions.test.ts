@@ -252,7 +252,7 @@ describe('the costs of a decision', () => {
     await world.settled();
     expect(await world.entries()).toEqual(before);
     expect(world.stub.received.length).toBeLessThan(40);
-    await vi.waitFor(() => expect(world.stub.running()).toBe(0), { timeout: 60_000 });
+    await vi.waitFor(() => expect(world.stub.running()).toBe(0), { timeout: 180_000 });
   });
 
   test.each<[string, ChatScript, number]>([
@@ -297,7 +297,7 @@ describe('the costs of a decision', () => {
     const leaving = new AbortController();
     const questions = { one: BROKEN, two: BROKEN };
     const asked = world.decide({ questions }, { signal: leaving.signal }).catch(() => undefined);
-    await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 60_000 });
+    await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 180_000 });
     leaving.abort();
     await asked;
     await world.settled();
@@ -350,7 +350,7 @@ it('charges nothing to a client that is cut off when the process ends', async ()
   world.stub.next = [{ alternatives: { yes: 1 }, usage: { prompt_tokens: 50, completion_tokens: 1 } }];
   world.stub.otherwise = { hang: 'head' };
   const asked = world.decide({ questions: { one: BROKEN, two: BROKEN } }).catch(() => 'cut');
-  await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 60_000 });
+  await vi.waitFor(() => expect(world.stub.received).toHaveLength(2), { timeout: 180_000 });
   world.api.inFlight.cut();
   world.api.server.closeAllConnections();
   expect(await asked).toBe('cut');

@@ -103,7 +103,7 @@ describe('a process with its maximum of held media', () => {
     const held = stream ? { pause: () => finished } : { delay: finished };
     world.stub.next = [{ tokens: ['Hel', 'lo'], ...held }];
     const first = world.chat({ ...one(), stream });
-    await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 60_000 });
+    await vi.waitFor(() => expect(world.stub.received).toHaveLength(1), { timeout: 180_000 });
     const second = await world.chat(one());
     expect([second.status, second.headers.get('retry-after'), await second.json()]).toEqual([
       503,
@@ -140,7 +140,7 @@ describe('a process with its maximum of held media', () => {
     const response = await world.chat({ ...one(), stream: true }, { signal: client.signal });
     expect(response.status).toBe(200);
     client.abort();
-    await vi.waitFor(async () => expect((await world.chat(one())).status).toBe(200), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await world.chat(one())).status).toBe(200), { timeout: 180_000 });
   });
 });
 
@@ -151,7 +151,7 @@ it('refuses an account whose media fill its share of the memory, and passes on t
   const { mediaBudget, calls: limits } = world.api.opened.dependencies.limits;
   const first = world.chat({ messages: [says(picture('/picture'), picture('/slow'))] });
   await vi.waitFor(() => expect([mediaBudget.reservedBytes, late.length]).toEqual([PICTURE.length, 1]), {
-    timeout: 60_000,
+    timeout: 180_000,
   });
   const two = { messages: [says(picture('/picture?1'), picture('/picture?2'))] };
   const refused = await world.chat(two);

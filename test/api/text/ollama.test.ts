@@ -213,7 +213,7 @@ describe('an embedding', () => {
   });
 });
 
-describe('an API process', { timeout: 60_000 }, () => {
+describe('an API process', () => {
   it.each([
     ['lists the models of OLLAMA_HOST', {}, true],
     ['does not list them when the configuration disables it', { ollama: { find: false } }, false],

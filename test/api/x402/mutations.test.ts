@@ -1,5 +1,5 @@
 /** Invalid payments over HTTP: each is refused with its code, and reaches neither a chain nor the books. */
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { refusedBody } from '../../../api/x402/schema.ts';
 import { TOP_UP_WORKFLOW } from '../../../workflows/contract.ts';
 import { type EvmChain, startEvmChain } from '../../chains/evmChain.ts';
@@ -13,8 +13,6 @@ import { PAYEE, payloadOf, signedOn } from '../../providers/payments/evm/signedP
 import { BENDS } from '../../providers/payments/solana/bends.ts';
 import { createSolanaWorld, transactionText, type World } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const PUBLIC = 'https://api.example';
 const PATH = '/x402/top-up';

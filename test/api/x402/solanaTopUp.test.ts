@@ -1,7 +1,7 @@
 /** A Solana wallet pays with the published client, over a real worker and two APIs with one database. */
 import { sign } from 'node:crypto';
 import { type PaymentRequired, wrapFetchWithPayment, x402Client } from '@x402/fetch';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { balanceBody, creditedBody, failedBody, offerBody, transactionsBody } from '../../../api/x402/schema.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import type { SolanaNode } from '../../chains/solana/solanaNode.ts';
@@ -11,8 +11,6 @@ import { asRepeated, decode, encode, PAYMENT_HEADERS, paidEnvironment } from '..
 import { builtByLibraries } from '../../providers/payments/solana/libraryPayment.ts';
 import { createSolanaWorld, type Key, newKey, type World } from '../../providers/payments/solana/solanaWorld.ts';
 import { startApi, type TestApi } from '../startApi.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const PATH = '/x402/top-up';
 const UNITS_PER_DOLLAR = 1_000_000n;

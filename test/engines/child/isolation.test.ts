@@ -15,7 +15,6 @@ import { ROOT } from '../../harness/spawn.ts';
 import { until } from '../../harness/until.ts';
 
 const SECRET = 'canary-7f3a91c2d4';
-const LIMIT_MS = 30_000;
 /** Places that root can write without any capability. */
 const OUTSIDE = ['/etc', '/usr', homedir(), '/proc/sys/kernel/core_pattern', '/sys/kernel'];
 
@@ -119,7 +118,7 @@ async function probe(): Promise<ProbeAnswer> {
     child.once('message', (answer) => process.send(answer));
     child.send(${JSON.stringify(question)});
   `);
-  const [answer] = (await once(parent, 'message', { signal: AbortSignal.timeout(LIMIT_MS) })) as [ProbeAnswer];
+  const [answer] = (await once(parent, 'message', { signal: AbortSignal.timeout(30_000) })) as [ProbeAnswer];
   parent.kill('SIGKILL');
   return answer;
 }
@@ -183,8 +182,8 @@ describe.runIf(isFull)('a decoder child in full isolation', () => {
       const parent = startParent(programOf(module, call));
       const findChildren = () => descendantsOf(parent.pid as number).filter(({ command }) => !isWrapper(command));
       const isThere = (wanted: string) => findChildren().some(({ command }) => command.startsWith(wanted));
-      await until('the child runs', () => isThere(`${process.execPath}\0--max-old-space`), LIMIT_MS);
-      if (kind === 'media') await until('its program runs', () => isThere('sleep\x00600'), LIMIT_MS);
+      await until('the child runs', () => isThere(`${process.execPath}\0--max-old-space`));
+      if (kind === 'media') await until('its program runs', () => isThere('sleep\x00600'));
       for (const { pid } of findChildren()) {
         for (const namespace of ['pid', 'net', 'mnt']) {
           expect(readlinkSync(`/proc/${pid}/ns/${namespace}`)).not.toBe(
@@ -194,7 +193,7 @@ describe.runIf(isFull)('a decoder child in full isolation', () => {
         expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/CapEff:\s+0+\n/);
       }
       parent.kill('SIGKILL');
-      await until('the child ends with its parent', () => descendantsOf(parent.pid as number).length === 0, LIMIT_MS);
+      await until('the child ends with its parent', () => descendantsOf(parent.pid as number).length === 0);
     },
   );
 });

@@ -1,12 +1,10 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lookAtImage } from '../../../engines/images/lookAtImage.ts';
 import { badImages } from '../../fixtures/badImages.ts';
 import { MAX_TURN_MS, measureStall } from '../../harness/stall.ts';
 import { MAX_PIXELS, openImageWork } from './opened.ts';
 
 // A test takes seconds, and longer on a busy machine.
-vi.setConfig({ testTimeout: 240_000 });
-
 const { work, put } = openImageWork();
 const BOUNDS = { field: 'images[3]', minPixels: 65_536, maxPixels: MAX_PIXELS, maxBytes: 25 * 1024 * 1024 };
 const MAX_GROWTH_BYTES = 100 * 1024 * 1024;

@@ -9,7 +9,6 @@ import { ROOT } from '../../harness/spawn.ts';
 import { until } from '../../harness/until.ts';
 import { JFK, mediaTools } from './recordings.ts';
 
-const LIMIT_MS = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'farebox-ffmpeg-'));
 const opened: Ffmpeg[] = [];
 const open = (childPath?: string) => {
@@ -66,7 +65,7 @@ describe('a run of ffmpeg', () => {
       told += 1;
     };
     const end = ffmpeg.convert(endless('told.mp3'), { signal: controller.signal, onProgress });
-    await until('it tells of its progress', () => told > 1, LIMIT_MS);
+    await until('it tells of its progress', () => told > 1);
     controller.abort();
     expect(await end).toBe('aborted');
   });
@@ -74,10 +73,10 @@ describe('a run of ffmpeg', () => {
   it('reports an abort when its process has ended', async () => {
     const controller = new AbortController();
     const end = open().convert(endless('aborted.mp3'), { ...quietly, signal: controller.signal });
-    await until('it runs', () => processesOf('aborted.mp3').length > 0, LIMIT_MS);
+    await until('it runs', () => processesOf('aborted.mp3').length > 0);
     controller.abort();
     expect(await end).toBe('aborted');
-    await until('it is gone', () => processesOf('aborted.mp3').length === 0, LIMIT_MS);
+    await until('it is gone', () => processesOf('aborted.mp3').length === 0);
   });
 
   it('aborted before its start does not start', async () => {
@@ -97,10 +96,10 @@ describe('a run of ffmpeg', () => {
     const ffmpeg = open();
     const end = ffmpeg.convert(endless('orphan.mp3'), quietly);
     const failing = expect(end).rejects.toThrow('its child process ended');
-    await until('it runs', () => processesOf('orphan.mp3').length > 0, LIMIT_MS);
+    await until('it runs', () => processesOf('orphan.mp3').length > 0);
     ffmpeg.close();
     await failing;
-    await until('it is gone', () => processesOf('orphan.mp3').length === 0, LIMIT_MS);
+    await until('it is gone', () => processesOf('orphan.mp3').length === 0);
     const decoded = await ffmpeg.decodeAudio({ ...decoding, ffmpegPath: mediaTools().ffmpegPath });
     expect(decoded.end).toBe('finished');
   });
@@ -112,9 +111,9 @@ describe('a run of ffmpeg', () => {
       `const options = { signal: new AbortController().signal, onProgress() {} };\n` +
       `await ffmpeg.convert(${JSON.stringify(endless('parent.mp3'))}, options);\n`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
-    await until('it runs', () => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)), LIMIT_MS);
+    await until('it runs', () => processesOf('parent.mp3').some((pid) => pid !== String(parent.pid)));
     parent.kill('SIGKILL');
-    await until('it is gone', () => processesOf('parent.mp3').length === 0, LIMIT_MS);
+    await until('it is gone', () => processesOf('parent.mp3').length === 0);
   });
 
   it('blames no file when no child starts, or ffmpeg is missing', async () => {

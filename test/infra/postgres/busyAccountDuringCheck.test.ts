@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { charge } from '../../../infra/postgres/ledger.ts';
 import { checkLedger } from '../../../infra/postgres/ledgerCheck.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
@@ -10,8 +10,6 @@ import { openPool } from '../../../infra/postgres/pool.ts';
 import { type OwnPostgres, startOwnPostgres } from '../../harness/ownPostgres.ts';
 import { services } from '../../harness/services.ts';
 import { both, createLedgerWorld, type LedgerWorld, order } from './ledgerWorld.ts';
-
-vi.setConfig({ testTimeout: 240_000 });
 
 /** Enough pages of accounts that a check runs many statements. */
 const ACCOUNTS = 4_000;

@@ -27,7 +27,7 @@ beforeAll(async () => {
   // Downloads libfaketime on its first run on a machine.
   clock = await fakedClock();
   postgres = await startClockedPostgres(path.join(services().folder, randomUUID()));
-}, 300_000);
+});
 afterAll(() => postgres?.stop());
 
 let world: LedgerWorld;

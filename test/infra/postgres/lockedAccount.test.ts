@@ -42,7 +42,7 @@ async function drive(ledger: Ledger, accounts: string[]): Promise<void> {
 
 describe('while the row of one account is locked', () => {
   // The ledger benchmark measures the delay of the others. Here all of their calls end while the lock is held.
-  it('ends all calls of other accounts without a failure', { timeout: 120_000 }, async () => {
+  it('ends all calls of other accounts without a failure', async () => {
     const ledger = world.ledger({ deadlineMs: 90_000 });
     const others = await Promise.all(Array.from({ length: OTHERS }, () => world.account({ usd: 10_000n })));
     const locked = await world.account({ usd: 10_000n });

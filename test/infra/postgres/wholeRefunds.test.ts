@@ -119,7 +119,7 @@ describe('any earlier state', () => {
       }),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it('admits no bill after a withdrawal, or at the same moment', async () => {
     const steps = fc.array(step, { maxLength: 3 });
@@ -134,7 +134,7 @@ describe('any earlier state', () => {
       }),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it('allows a partial refund across both operations, up to their sum', async () => {
     await fc.assert(
@@ -158,5 +158,5 @@ describe('any earlier state', () => {
       }),
       { numRuns: 40 },
     );
-  }, 120_000);
+  });
 });

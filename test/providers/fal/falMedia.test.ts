@@ -292,7 +292,7 @@ it('closes the file of an unread speech when the client disconnects', async () =
   };
   expect(await openFiles()).toHaveLength(1);
   controller.abort();
-  await vi.waitFor(async () => expect(await openFiles()).toEqual([]), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await openFiles()).toEqual([]), { timeout: 180_000 });
   expect(stub.calls.some(({ path }) => path.endsWith('/cancel'))).toBe(false);
 });
 

@@ -292,7 +292,7 @@ async function run(row: Row, operate: Operate): Promise<void> {
     for (const secret of [PRIVATE_WORDS, stub.apiKey, stub.baseUrl]) expect(detail).not.toContain(secret);
     expect(stub.orders).toHaveLength(row.orders ?? 1);
     const asked = () => stub.calls.some(({ path }) => path.endsWith('/cancel'));
-    if (row.cancelled) await vi.waitFor(() => expect(asked()).toBe(true), { timeout: 60_000 });
+    if (row.cancelled) await vi.waitFor(() => expect(asked()).toBe(true), { timeout: 180_000 });
     else expect(asked()).toBe(false);
   } finally {
     await stub.close();
@@ -320,7 +320,7 @@ it('cancels an order that was aborted during its submission as soon as its id is
     const work = falMedia(stub).makeImages(order, await helper.context(controller.signal));
     controller.abort();
     await expect(work).rejects.toMatchObject({ reason: 'lost' });
-    await vi.waitFor(() => expect(stub.orders[0]?.cancelled).toBe(true), { timeout: 60_000 });
+    await vi.waitFor(() => expect(stub.orders[0]?.cancelled).toBe(true), { timeout: 180_000 });
   } finally {
     await stub.close();
   }
@@ -332,11 +332,11 @@ it('ends the other orders when one of several fails', async () => {
     endless(stub);
     const context = await helper.context();
     const work = falMedia(stub).makeImages(picture({ upstreamModel: 'fal-ai/flux-2-pro', count: 3 }), context);
-    await vi.waitFor(() => expect(stub.orders).toHaveLength(3), { timeout: 60_000 });
+    await vi.waitFor(() => expect(stub.orders).toHaveLength(3), { timeout: 180_000 });
     stub.faults.status = [reply(404, { detail: 'Request not found' })];
     await expect(work).rejects.toMatchObject({ reason: 'failed' });
     await vi.waitFor(() => expect(stub.orders.filter(({ cancelled }) => cancelled)).toHaveLength(2), {
-      timeout: 60_000,
+      timeout: 180_000,
     });
   } finally {
     await stub.close();

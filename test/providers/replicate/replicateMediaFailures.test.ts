@@ -255,7 +255,7 @@ async function run(row: Row, { operate, file }: Operation): Promise<void> {
     for (const word of [PRIVATE_WORDS, secret, stub.baseUrl]) expect(detail).not.toContain(word);
     expect(stub.predictions).toHaveLength(row.orders ?? 1);
     const cancelled = () => stub.requests.some((request) => request.endsWith('/cancel'));
-    if (row.cancelled) await vi.waitFor(() => expect(cancelled()).toBe(true), { timeout: 60_000 });
+    if (row.cancelled) await vi.waitFor(() => expect(cancelled()).toBe(true), { timeout: 180_000 });
     else expect(cancelled()).toBe(false);
   } finally {
     await stub.close();
@@ -283,10 +283,10 @@ it('cancels an order that was aborted during its submission as soon as its id is
     const work = replicateMedia(stub).makeImages(order, await helper.context(controller.signal));
     controller.abort();
     await expect(work).rejects.toMatchObject({ reason: 'lost' });
-    await vi.waitFor(() => expect(stub.predictions[0]).toBeDefined(), { timeout: 60_000 });
+    await vi.waitFor(() => expect(stub.predictions[0]).toBeDefined(), { timeout: 180_000 });
     const { id } = stub.predictions[0] ?? { id: '' };
     await vi.waitFor(() => expect(stub.requests).toContain(`POST /v1/predictions/${id}/cancel`), {
-      timeout: 60_000,
+      timeout: 180_000,
     });
   } finally {
     await stub.close();

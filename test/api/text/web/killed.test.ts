@@ -64,7 +64,7 @@ describe('a process that is killed', () => {
   it.each([
     ['while the engine is asked', () => engine.next.push(() => undefined), () => engine.requests.length],
     ['while the model is asked, after the search', () => stub.next.push({ hang: 'head' }), () => stub.received.length],
-  ])('%s, nothing is charged, and the credit is whole again', { timeout: 60_000 }, async (_when, hang, asked) => {
+  ])('%s, nothing is charged, and the credit is whole again', async (_when, hang, asked) => {
     const api = await spawnApi({ environment });
     const before = asked();
     hang();

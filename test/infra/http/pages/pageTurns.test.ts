@@ -28,7 +28,7 @@ function open(turns: { atOnce: number; maxWaiting: number; maxWaitMs: number }) 
 }
 
 const read = (signal?: AbortSignal) => reader.read(world.at('/held'), signal && { signal });
-const arrived = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count), { timeout: 60_000 });
+const arrived = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count), { timeout: 180_000 });
 
 function answerAll(): void {
   for (const response of held.splice(0)) {
@@ -83,7 +83,7 @@ it('leaves a child process to other accounts', async () => {
     ended.push(account);
   };
   const slow = [readFor('a', '/slow'), readFor('a', '/slow')];
-  await vi.waitFor(() => expect(requestsOf('/slow')).toBe(2), { timeout: 60_000 });
+  await vi.waitFor(() => expect(requestsOf('/slow')).toBe(2), { timeout: 180_000 });
   await readFor('b', '/quick');
   expect(ended).toEqual(['b']);
   await Promise.all(slow);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { LOCAL_VIDEO } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import { ASPECT_RATIOS, SHORT_SIDES } from '../../../../providers/local/video/frames.ts';
 import { runConversion } from '../../../../providers/local/video/runConversion.ts';
@@ -10,7 +10,6 @@ import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 
 // Each is a matter of seconds; a machine that is busy with other tests is no failure.
-vi.setConfig({ testTimeout: 180_000 });
 afterAll(removeOutputs);
 
 const SMALL = { resolution: '256p', aspectRatio: '16:9', prompt: 'A quiet sea.' } as const;

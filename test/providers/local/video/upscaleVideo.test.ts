@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { LOCAL_UPSCALE } from '../../../../domain/catalogue/builtin/localVideo.ts';
 import type { UpscaleOrder } from '../../../../domain/generation/videoOrder.ts';
 import {
@@ -12,7 +12,6 @@ import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { JFK } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, removeOutputs, similarity, streamsOf, video } from './videoOrders.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
 afterAll(removeOutputs);
 
 const moving = (size: string, seconds: number) => ['-f', 'lavfi', '-i', `testsrc2=s=${size}:r=25:d=${seconds}`];
