@@ -1,6 +1,6 @@
 /**
- * Every built-in model accepts each length, size and quality that it lists, has a price for each, and no price is below
- * the amount that an account needs before its order is read.
+ * Every built-in model accepts and prices each length, size and quality that it lists. No price is below the amount
+ * that an account needs before its order is read.
  */
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';

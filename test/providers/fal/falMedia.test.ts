@@ -129,7 +129,7 @@ describe('images', () => {
       { skipsThinking: true, safeMode: false },
       { thinking_level: 'minimal', safety_tolerance: '6' },
     ],
-  ] as const)('of %s: converts %o to %o', async (upstreamModel, change, input) => {
+  ] as const)('of %s: sends %o as %o', async (upstreamModel, change, input) => {
     await make({ upstreamModel, ...change });
     expect(lastInput()).toMatchObject(input);
   });

@@ -112,7 +112,7 @@ describe('images', () => {
     ],
     ['google/nano-banana-pro', { aspectRatio: '3:4', resolution: '2K' }, { aspect_ratio: '3:4', resolution: '2K' }],
     ['google/nano-banana-pro', { style: 'Anime', format: 'webp' }, { output_format: 'png' }],
-  ] as const)('of %s: converts %o to %o', async (upstreamModel, change, input) => {
+  ] as const)('of %s: sends %o as %o', async (upstreamModel, change, input) => {
     makes(PNG, upstreamModel === SCHNELL ? list : single);
     await make({ upstreamModel, ...change });
     expect(lastInput()).toMatchObject(input);

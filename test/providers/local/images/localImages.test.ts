@@ -20,7 +20,7 @@ afterAll(() => {
 
 type Channels = [number, number, number, number?];
 
-/** A picture of 320 x 240 points in one colour; its left half may have another. */
+/** An image of 320 x 240 pixels in one colour; its left half may have another. */
 async function picture(name: string, colour: Channels, left: Channels = colour): Promise<ImageFile> {
   const data = Buffer.alloc(320 * 240 * 4);
   for (let at = 0; at < 320 * 240; at += 1) {
@@ -55,7 +55,7 @@ async function edited(prompt: string, images: ImageFile[], more: Partial<ImageEd
 }
 
 describe('local edits', () => {
-  it('do what is asked for, in its order', async () => {
+  it('apply the ordered steps in sequence', async () => {
     const base = await picture('base.png', [100, 80, 60]);
     const cases: [string, number[], number[]][] = [
       ['make it square', [240, 240], [100, 80, 60, 255]],
@@ -81,7 +81,7 @@ describe('local edits', () => {
     }
   });
 
-  it('flip, crop and turn the right way', async () => {
+  it('flip, crop and rotate in the right direction', async () => {
     const base = await picture('halves.png', [0, 0, 255], [255, 0, 0]);
     expect((await edited('mirror it', [base])).at(10, 10)).toEqual([0, 0, 255, 255]);
     expect((await edited('crop the left half', [base])).at(150, 100)).toEqual([255, 0, 0, 255]);
@@ -89,7 +89,7 @@ describe('local edits', () => {
     expect((await edited('rotate 45 degrees', [base])).at(0, 0)[3]).toBe(0);
   });
 
-  it('put layers over the base and act within masks', async () => {
+  it('draw layers over the base and apply masks', async () => {
     const base = await picture('under.png', [0, 0, 0]);
     const layer = await picture('layer.png', [255, 255, 255]);
     const mask = await picture('mask.png', [0, 0, 0], [255, 255, 255]);
@@ -103,7 +103,7 @@ describe('local edits', () => {
     expect([cut.at(10, 10)[3], cut.at(310, 10)[3]]).toEqual([255, 0]);
   });
 
-  it('write text as it is, with nothing in it that becomes markup', async () => {
+  it('draw text literally, without any markup', async () => {
     const base = await picture('paper.png', [0, 0, 0]);
     const plain = await edited('write "<b>&amp; Grüße</b>" in the middle', [base]);
     expect(plain.at(0, 0)).toEqual([0, 0, 0, 255]);
@@ -116,7 +116,7 @@ describe('local edits', () => {
     ).toThrow('font');
   });
 
-  it('take ratio, resolution and format from the request', async () => {
+  it('use the ratio, resolution and format of the request', async () => {
     const base = await picture('small.png', [10, 20, 30]);
     expect((await edited('brighten', [base], { aspectRatio: '1:1', resolution: '2K' })).size).toEqual([2048, 2048]);
     expect((await edited('brighten', [base], { resolution: '1K' })).size).toEqual([320, 240]);
@@ -126,7 +126,7 @@ describe('local edits', () => {
     expect((await sharp(jpeg.bytes).metadata()).exif).toBeUndefined();
   });
 
-  it('enlarge by the factor', async () => {
+  it('enlarge by the ordered factor', async () => {
     const image = await picture('tiny.png', [10, 20, 30], [200, 100, 0]);
     const made = await local.enlarge?.({ ...asked, image, scale: 4, creativity: 0 }, context);
     expect(await sharp(made?.path).metadata()).toMatchObject({ format: 'png', width: 1280, height: 960 });
@@ -139,13 +139,13 @@ describe('local cut-outs', () => {
     return local.cutOut?.({ ...asked, image }, context);
   };
 
-  it('are a PNG with alpha in the work folder', async () => {
+  it('are PNGs with alpha in the work folder', async () => {
     const made = await cutOut('test/fixtures/cutout/astronaut.png');
     expect(made).toEqual({ path: join(workFolder, 'cutout.png'), contentType: 'image/png' });
     expect((await sharp(made?.path).metadata()).hasAlpha).toBe(true);
   });
 
-  it('refuse a picture without a subject in words for the client', async () => {
+  it('refuse an image without a subject with a message for the client', async () => {
     const { path } = await picture('plain.png', [136, 136, 136]);
     await expect(cutOut(path)).rejects.toMatchObject({
       reason: 'refused',
@@ -161,7 +161,7 @@ describe('the test card', () => {
     ...{ hidesWatermark: false, searchesWeb: false, skipsThinking: false },
   };
 
-  it('is the same for the same order, and another for another prompt or seed', async () => {
+  it('is the same for the same order, and differs for another prompt or seed', async () => {
     const draw = async (more: Partial<ImageOrder>) => {
       const made = (await cards.makeImages?.({ ...order, width: 256, height: 128, ...more }, context)) ?? [];
       return made.map(({ path }) => readFileSync(path).toString('base64'));
@@ -174,7 +174,7 @@ describe('the test card', () => {
     expect((await draw({ seed: 8, count: 1 }))[0]).toBe(first[1]);
   });
 
-  it('has the size, or the ratio and the resolution, that were ordered', async () => {
+  it('has the ordered size, or the ordered ratio and resolution', async () => {
     expect(cardSize({ width: 333, height: 100 })).toEqual({ width: 333, height: 100 });
     expect(cardSize({})).toEqual({ width: 1024, height: 1024 });
     expect(cardSize({ aspectRatio: '16:9', resolution: '2K' })).toEqual({ width: 2048, height: 1152 });

@@ -9,14 +9,14 @@ import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 
-// Each is a matter of seconds; a machine that is busy with other tests is no failure.
+// A test takes seconds, and longer on a busy machine.
 afterAll(removeOutputs);
 
 const SMALL = { resolution: '256p', aspectRatio: '16:9', prompt: 'A quiet sea.' } as const;
 const LANDSCAPE = 'mandelbrot=s=480x270,format=gray,format=rgb24';
 const BARS = 'smptebars=s=480x270,format=gray,format=rgb24';
 const CELLS = 'life=s=48x27:random_seed=3,scale=480:270:flags=bilinear,format=gray,format=rgb24';
-// Grey, so that no conversion of colours stands between a picture and its frame.
+// Grey, so that no colour conversion changes a frame.
 const PATTERN = 'testsrc2=s=480x270,format=gray,format=rgb24';
 
 const voice: MediaFile = {
@@ -47,7 +47,7 @@ describe('an output', () => {
     expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
   });
 
-  it('is the same to the byte for the same order, and another for another prompt', async () => {
+  it('is the same to the byte for the same order, and differs for another prompt', async () => {
     const order = { ...SMALL, durationSeconds: 4, prompt: 'Rain over the forest. Night.' };
     const bytes = async (prompt: string) => readFileSync((await make({ ...order, prompt })).path);
     const first = await bytes(order.prompt);
@@ -62,7 +62,7 @@ describe('an output', () => {
     ['1080p', 30],
   ] as const;
   it.each([['256p', 8], ...(isLong() ? LARGE : [])] as const)(
-    'of %s and %i s is whole, whatever the number of its scenes',
+    'of %s and %i s is complete, whatever the number of its scenes',
     async (resolution, durationSeconds) => {
       const { outcome, path } = await make({ ...SMALL, resolution, durationSeconds, prompt: SCENES });
       expect(outcome).toMatchObject({ status: 'done' });
@@ -72,7 +72,7 @@ describe('an output', () => {
     },
   );
 
-  it('that lacks a picture at its end is a failure', async () => {
+  it('is refused as a failure when its last frame is missing', async () => {
     const graph = 'color=s=64x64:r=24,trim=end_frame=23';
     const path = join(mkdtempSync(join(tmpdir(), 'farebox-short-')), 'short.mp4');
     const conversion = {
@@ -89,12 +89,12 @@ describe('an output', () => {
     rmSync(dirname(path), { recursive: true });
   });
 
-  it('has no sound track when none is wanted', async () => {
+  it('has no sound track unless sound is ordered', async () => {
     const { path } = await make({ ...SMALL, durationSeconds: 1, audio: false });
     expect(streamsOf(path).audio).toBeUndefined();
   });
 
-  it('can be ordered as the catalogue says, and in no other size', async () => {
+  it('has one of the sizes in the catalogue, and no other', async () => {
     const { resolutions, aspect_ratios } = LOCAL_VIDEO.spec.constraints ?? {};
     expect([...(resolutions ?? [])].sort()).toEqual(Object.keys(SHORT_SIDES).sort());
     expect([...(aspect_ratios ?? [])].sort()).toEqual([...ASPECT_RATIOS, 'auto'].sort());
@@ -104,7 +104,7 @@ describe('an output', () => {
     expect((await make({ ...SMALL, durationSeconds: 31 })).outcome).toMatchObject(refused);
   });
 
-  it('is given up when the order is cancelled', async () => {
+  it('is aborted when the order is cancelled', async () => {
     const controller = new AbortController();
     const making = make({ ...SMALL, resolution: '720p', durationSeconds: 30 }, controller.signal);
     setTimeout(() => controller.abort(new Error('cancelled')), 500);
@@ -112,7 +112,7 @@ describe('an output', () => {
   });
 });
 
-describe('any words become a video', () => {
+describe('videos of any text', () => {
   it.each([
     ['filter syntax', "%{pts} ' : \\ \\' [out];drawtext=text=x, $(x) {\\an8}"],
     ['control characters', 'one\u0000\u0007\ntwo\r\n\r\nthree\u2028%%%'],
@@ -128,15 +128,15 @@ describe('any words become a video', () => {
   });
 });
 
-describe('a picture', () => {
-  it('is seen whole in the first frame and moves afterwards', async () => {
+describe('an image', () => {
+  it('is shown whole in the first frame and moves afterwards', async () => {
     const image = picture('image', LANDSCAPE);
     const { path } = await make({ ...SMALL, durationSeconds: 2, media: [image], audio: false });
     expect(similarity(greyOf(path, 0), greyOf(image.path))).toBeGreaterThan(0.95);
     expect(similarity(greyOf(path, 47), greyOf(image.path))).toBeLessThan(0.9);
   });
 
-  it('at twice the nearness shows half of its width', async () => {
+  it('shows half of its width when the camera is twice as near', async () => {
     const image = picture('image', LANDSCAPE);
     const cameraTrajectory = [
       { time: 0, azimuth: 0, elevation: 0, distance: 1 },
@@ -146,7 +146,7 @@ describe('a picture', () => {
     expect(similarity(greyOf(path, 23), greyOf(image.path, 0, 'crop=iw/2:ih/2'))).toBeGreaterThan(0.9);
   });
 
-  it('is seen from the side that the camera looks at', async () => {
+  it('is shown from the direction of the camera', async () => {
     const image = picture('image', LANDSCAPE);
     const cameraTrajectory = [
       { time: 0, azimuth: 0, elevation: 0, distance: 1 },
@@ -157,7 +157,7 @@ describe('a picture', () => {
     expect(similarity(greyOf(path, 23), right)).toBeGreaterThan(0.9);
   });
 
-  it('is all that the camera sees from its distance, and stands on white for one farther away', async () => {
+  it("fills the view at the camera's distance, and has a white margin from farther away", async () => {
     const media = [picture('image', 'color=black:s=456x256,format=rgb24')];
     const seen = async (distance: number) => {
       const cameraTrajectory = [
@@ -184,7 +184,7 @@ describe('a picture', () => {
     expect(streamsOf(path).video).toMatchObject({ width: 456, height: 256, frames: 24 });
   });
 
-  it('that is transparent is seen on white', async () => {
+  it('is shown on white where it is transparent', async () => {
     const media = [picture('image', "color=blue:s=456x256,format=rgba,geq=r=0:g=0:b=200:a='255*lt(X,200)'")];
     const { path } = await make({ ...SMALL, durationSeconds: 1, media, audio: false });
     const grey = greyOf(path, 0);
@@ -192,15 +192,15 @@ describe('a picture', () => {
     expect(grey[48 * 96 + 5]).toBeLessThan(60);
   });
 
-  it('decides the shape of the frame where the order leaves it open', async () => {
+  it('sets the shape of the frame if the order does not', async () => {
     const media = [picture('image', 'mandelbrot=s=300x400,format=rgb24')];
     const { path } = await make({ ...SMALL, aspectRatio: 'auto', durationSeconds: 1, media, audio: false });
     expect(streamsOf(path).video).toMatchObject({ width: 256, height: 342 });
   });
 });
 
-describe('pictures in a row', () => {
-  it('keyframes are shown exactly at their frames, the end image in the last one', async () => {
+describe('several images', () => {
+  it('are shown exactly at their key frames, the end image in the last frame', async () => {
     const media = [
       picture('image', LANDSCAPE),
       picture('keyframe', PATTERN),
@@ -216,7 +216,7 @@ describe('pictures in a row', () => {
     expect(streamsOf(path).video?.frames).toBe(48);
   });
 
-  it('scene and reference images follow each other in order', async () => {
+  it('are shown in sequence as scenes and references', async () => {
     const media = [
       picture('reference_image', PATTERN),
       picture('scene_image', BARS, { index: 1 }),
@@ -229,7 +229,7 @@ describe('pictures in a row', () => {
     }
   });
 
-  it('that contradict each other are refused', async () => {
+  it('are refused when they contradict each other', async () => {
     const cameraTrajectory = [
       { time: 0, azimuth: 0, elevation: 0, distance: 1 },
       { time: 1, azimuth: 9, elevation: 0, distance: 1 },
@@ -244,19 +244,19 @@ describe('pictures in a row', () => {
 });
 
 describe('the sound', () => {
-  it('that was handed in is heard from its start, is cut to the length and fades out', async () => {
+  it('is played from its start, cut to the length and faded out, when the order has one', async () => {
     const { path } = await make({ ...SMALL, durationSeconds: 2, media: [voice] });
     expect(streamsOf(path).audio?.seconds).toBeCloseTo(2, 1);
     expect(loudness(path, [0.4, 1.3])).toBeGreaterThan(0.02);
     expect(loudness(path, [1.97, 2])).toBeLessThan(0.02);
   });
 
-  it('that is shorter than the video is repeated', async () => {
+  it('is repeated when it is shorter than the video', async () => {
     const { path } = await make({ ...SMALL, durationSeconds: 14, media: [voice] });
     expect(loudness(path, [11.5, 13])).toBeGreaterThan(0.02);
   });
 
-  it('is soft and generated where none was handed in, and never silent or clipped', async () => {
+  it('is generated softly when the order has none, and is never silent or clipped', async () => {
     for (const prompt of ['Rain over the sea.', 'A happy meadow.']) {
       const { path } = await make({ ...SMALL, prompt, durationSeconds: 2 });
       const level = loudness(path, [0.8, 1.2]);

@@ -15,7 +15,7 @@ afterEach(() => desk.close());
 
 const sent = () => desk.stub.received.at(-1);
 
-describe('new pictures', () => {
+describe('new images', () => {
   it('are as many files as ordered', async () => {
     const made = await desk.make({ count: 3 });
     expect(await contents(made)).toEqual([STUB_PNG, STUB_PNG, STUB_PNG]);

@@ -111,7 +111,7 @@ describe('required confirmations of a payment', () => {
   });
 });
 
-describe('when its time is over', () => {
+describe('an expired payment', () => {
   test('is gone only when a final block proves it', async () => {
     const before = await chain.snapshot();
     const signed = await signedOn(chain);
