@@ -12,8 +12,6 @@ import { mediaTools } from '../../engines/media/recordings.ts';
 import { until } from '../../harness/until.ts';
 import { processesWith } from './processes.ts';
 
-// A test takes seconds, and longer on a busy machine.
-
 const TEXT = 'The quick brown fox jumps over the lazy dog. Payments are settled, and nothing is lost.';
 /** The maximum length of an order. */
 const LONG = TEXT.concat(' ').repeat(60).slice(0, 4_096);

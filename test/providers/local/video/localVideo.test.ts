@@ -9,7 +9,6 @@ import type { MediaFile } from '../../../../providers/shared/provider.ts';
 import { isLong, JFK, mediaTools } from '../../../engines/media/recordings.ts';
 import { greyOf, loudness, make, picture, removeOutputs, similarity, streamsOf } from './videoOrders.ts';
 
-// A test takes seconds, and longer on a busy machine.
 afterAll(removeOutputs);
 
 const SMALL = { resolution: '256p', aspectRatio: '16:9', prompt: 'A quiet sea.' } as const;
