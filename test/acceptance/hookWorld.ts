@@ -27,7 +27,6 @@ export interface ShownDelivery {
   event: string;
   url: string;
   state: string;
-  created_at: string;
   next_attempt_at: string | null;
   attempts: {
     attempt: number;

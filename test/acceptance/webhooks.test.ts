@@ -135,11 +135,13 @@ describe('a receiver that does not accept a message', () => {
   });
 
   it('is cut off after ten seconds of hanging, without delaying its job or others', async () => {
+    const startedAt = Date.now();
     const hanging = await world.order({ hook: '/slow/one' });
     await world.arrivals('/slow/one', 1);
     await complete(world.farebox.account.api, { model: 'quick-voice', queueId: hanging });
     const next = await world.order({ hook: '/ok/beside' });
-    const beside = await world.attempted(next, 1);
+    await world.attempted(next, 1);
+    expect(Date.now() - startedAt).toBeLessThan(9_000);
     expect(await stateOf(world.farebox.account.api, hanging)).toBe('deleted');
     const delivery = await world.attempted(hanging, 2, 120_000);
     expect(outcomesOf(delivery)).toEqual([
@@ -147,11 +149,7 @@ describe('a receiver that does not accept a message', () => {
       [200, null],
     ]);
     expect(delivery.attempts[0]?.duration_ms).toBeGreaterThanOrEqual(10_000);
-    expect(delivery.attempts[0]?.duration_ms).toBeLessThan(60_000);
-    // On a slow machine the other one may have become due only later.
-    const leftAt = Date.parse(delivery.attempts[0]?.at ?? '') + (delivery.attempts[0]?.duration_ms ?? 0);
-    const dueAt = Date.parse(beside.created_at);
-    expect(dueAt > leftAt || Date.parse(beside.attempts[0]?.at ?? '') < leftAt).toBe(true);
+    expect(delivery.attempts[0]?.duration_ms).toBeLessThan(13_000);
   });
 
   it('is not followed to a redirect, and the log says so', async () => {

@@ -1,5 +1,5 @@
 export interface HeldTimers {
-  /** Lets those go off that were set at least so long ago, and not cleared. */
+  /** Runs the held timers that were set at least `leastAgeMs` ago and not cleared. */
   fire(leastAgeMs?: number): void;
   release(): void;
 }
@@ -12,7 +12,7 @@ interface Held {
 const holders = new Set<Held>();
 const { setTimeout: set, clearTimeout: clear } = globalThis;
 
-/** Holds back the timers of this process of exactly this length: their time comes when the test says so, on any machine. */
+/** Holds back the timers of this process with exactly this length until the test fires them, on any machine. */
 export function holdTimers(ms: number): HeldTimers {
   const held: Held = { ms, timers: new Map() };
   if (holders.size === 0) Object.assign(globalThis, { setTimeout: setOrHold, clearTimeout: clearHeld });
@@ -36,7 +36,7 @@ export function holdTimers(ms: number): HeldTimers {
 function setOrHold(act: (...values: unknown[]) => void, ms?: number, ...values: unknown[]): NodeJS.Timeout {
   const own = [...holders].filter((each) => each.ms === ms);
   if (own.length === 0) return set(act, ms, ...values);
-  // Of no effect, and never due.
+  // The placeholder does nothing and never becomes due.
   const timer = set(() => undefined, 2 ** 31 - 1).unref();
   for (const { timers } of own) timers.set(timer, { act: () => act(...values), since: Date.now() });
   return timer;

@@ -16,7 +16,7 @@ import { startApi, type TestApi } from '../startApi.ts';
 const PRICE = { usd: 5_000_000n, diem: 5_000_000n };
 const PIECE = Buffer.alloc(64 * 1024, 1);
 const PIECES = 200;
-/** Of no other timer. */
+/** No other timer has this length. */
 const DEADLINE_MS = 3_001;
 
 /** The provider of the sold work. */

@@ -14,7 +14,7 @@ import { services } from '../../harness/services.ts';
 import { until } from '../../harness/until.ts';
 import { call, newPayer, type RpcPayer, type RpcWorld, startRpcWorld } from './rpcWorld.ts';
 
-/** Of no other timer. */
+/** No other timer has this length. */
 const DEADLINE_MS = 2_501;
 /** For the attempt to write a bill, which the lock ends in any case. */
 const WRITE_MS = 1_000;

@@ -7,7 +7,7 @@ import { type HeldTimers, holdTimers } from '../../harness/heldTimers.ts';
 import { until } from '../../harness/until.ts';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
-/** Of no other timer. */
+/** No other timer has this length. */
 const DEADLINE_MS = 2_001;
 
 let deadlines: HeldTimers;

@@ -22,7 +22,7 @@ import { until } from '../../harness/until.ts';
 import { decisionModel } from './decisionWorld.ts';
 import { startTextWorld, type TextWorld, textModel } from './textWorld.ts';
 
-/** Of no other timer. */
+/** No other timer has this length. */
 const DEADLINE_MS = 2_501;
 /** For the attempt to write a bill, which the lock ends in any case. */
 const WRITE_MS = 1_000;

@@ -54,11 +54,15 @@ it('keeps the place of a running call, and frees that of a dead process after it
   expect(await enterAll([dying], accountId, 3)).toHaveLength(3);
   dying.close();
   let entered = 0;
-  await until('the places of the dead one are free', async () => {
-    entered += (await enterAll([living], accountId, 10)).length;
-    return entered >= 3;
-  });
-  // By then the leases of the living would be over, too.
+  await until(
+    'the places of the dead one are free',
+    async () => {
+      entered += (await enterAll([living], accountId, 10)).length;
+      return entered >= 3;
+    },
+    8_000,
+  );
+  // The calls of the living process have outlasted their first lease by now.
   expect(entered + (await enterAll([living], accountId, 10)).length).toBe(3);
 });
 

@@ -25,8 +25,7 @@ test('limits the wait for a silent server', async () => {
   await expect(temporal.ready(LIMIT_MS)).rejects.toMatchObject({ code: 4 });
   const looking = temporal.within(LIMIT_MS, (client) => client.workflow.getHandle('a-job').describe());
   await expect(looking).rejects.toMatchObject({ cause: { code: 4 } });
-  // Calls that nothing bounds never end.
-  expect(Date.now() - startedAt).toBeLessThan(60_000);
+  expect(Date.now() - startedAt).toBeLessThan(20 * LIMIT_MS);
 });
 
 test('keeps separate limits for concurrent calls', async () => {

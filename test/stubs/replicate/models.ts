@@ -1,6 +1,6 @@
 /**
  * Input schemas of a few hosted models, as published per version (replicate.com/<owner>/<name>/versions/<version>/api).
- * Those of wan-2.5, kling-v2.1 and seedance-1-pro come from resellers.
+ * The schemas of wan-2.5, kling-v2.1 and seedance-1-pro come from resellers.
  */
 import { MEDIA_MODELS, type Property, type Schema } from './mediaModels.ts';
 
