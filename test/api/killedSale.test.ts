@@ -95,9 +95,13 @@ describe.each(Object.entries(ORDERS))('%s', (_name, toOrder) => {
   it.each(DEATHS)('whose process dies %s', async (_when, point, charges) => {
     const { accountId, secret } = await newPayer();
     const api = await spawnApi({ environment: { ...environment, FAREBOX_TEST_POINT: point } });
-    const came = await order(api.baseUrl, secret, toOrder());
+    let came = await order(api.baseUrl, secret, toOrder());
+    // A busy machine may refuse an order that takes too long before it reaches the place of the death.
+    for (let repeats = 0; /with [45]/.test(came) && repeats < 5; repeats += 1) {
+      came = await order(api.baseUrl, secret, toOrder());
+    }
+    expect(['nothing', 'a part', ...(charges === 'one or none' ? ['all, with 200'] : [])]).toContain(came);
     expect((await api.exit).signal).toBe('SIGKILL');
-    if (charges !== 'one or none') expect(['nothing', 'a part']).toContain(came);
     await untilStatementsEnd(sql);
     const { rowCount: held } = await sql.query('select from holds where account_id = $1', [accountId]);
     await expireNow();

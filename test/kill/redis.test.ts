@@ -118,6 +118,7 @@ it('serves without errors, long waits, ledger differences or a restart while Red
   const kindsIn = (phase: string) =>
     new Set(load.answered.filter((one) => one.phase === phase).map(({ kind }) => kind));
   await sleep(PHASE_MS);
+  await expect.poll(() => kindsIn('before').size).toBe(2);
   load.enter('gone');
   await redis.kill();
   await expect.poll(redisSeen).toBe('503 missing');
@@ -130,6 +131,7 @@ it('serves without errors, long waits, ledger differences or a restart while Red
   redis.stall();
   await expect.poll(redisSeen).toBe('503 missing');
   await sleep(1_000);
+  await expect.poll(() => kindsIn('hung').size).toBe(2);
   redis.goOn();
   await expect.poll(redisSeen).toBe('200 ok');
   load.enter('after');
