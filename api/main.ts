@@ -1,4 +1,4 @@
-/** One API process: serves until it is told to stop, then finishes the requests in flight. */
+/** One API process: serves until it is stopSignal to stop, then finishes the requests in flight. */
 import '../infra/steadyHeap.ts';
 import { reportDecoderIsolation } from '../engines/child/isolation.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   surviveMistakes(log, metrics);
   reportDecoderIsolation(log);
   const tracing = await startTracing(configured, 'api', log);
-  const told = toldToStop();
+  const stopSignal = waitForStopSignal();
   const config = await addFoundModels(configured, log);
   const opened = await openDependencies(config, log);
   const inFlight = createInFlight();
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
   const server = await listen(app.callback(), { ...address(config), metrics, turnGuard, proxies });
   log.info({ ...address(config), buildId: config.buildId }, 'api ready');
 
-  const signal = await told;
+  const signal = await stopSignal;
   log.info({ signal, count: inFlight.count }, 'api stopping');
   const finished = await drain(server, inFlight, config.drainSeconds * 1_000);
   if (!finished) {
@@ -66,7 +66,7 @@ function readinessOf(opened: OpenedDependencies, log: Logger) {
   return createReadiness(opened.parts, (part, err) => log.warn({ part, err }, 'a part does not answer'));
 }
 
-function toldToStop(): Promise<NodeJS.Signals> {
+function waitForStopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
   });

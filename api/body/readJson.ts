@@ -37,7 +37,7 @@ export async function readJson(
   { bodyReader, maxBytes, reservedBytes }: RawOptions,
 ): Promise<unknown> {
   const reader = new JsonReader(JSON_LIMITS);
-  reader.toldDepth = -1;
+  reader.reportedDepth = -1;
   let isJson = true;
   const body = new BodyBuffer({ maxBytes, reservedBytes });
   const limits = { maxBytes, timeoutMs: READ_TIMEOUT_MS, tooLarge: bodyTooLarge };

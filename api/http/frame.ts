@@ -51,8 +51,8 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
     const address = () => proxies.clientOf(ctx.req);
     if (route.access !== 'open') {
       const { rawHeaders } = ctx.req;
-      const knock = { rawHeaders, path: ctx.path, access: route.access, address };
-      const identified = await authenticate(frame.authentication, knock);
+      const attempt = { rawHeaders, path: ctx.path, access: route.access, address };
+      const identified = await authenticate(frame.authentication, attempt);
       if ('answer' in identified) return await frame.respond(ctx, identified.answer);
       ctx.state.caller = identified.caller;
     }
@@ -70,7 +70,7 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
       cutting,
       shares: frame.dependencies.limits.accountShares,
       share: undefined,
-      freePass: undefined,
+      fundsExemption: undefined,
       leave: undefined,
     };
     const work = () => answer(frame, context);
@@ -118,7 +118,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
   // Wallets are counted over all processes (walletCall.ts).
   if (call && !ctx.state.caller?.wallet) context.leave = call.enter();
   const checked = checkFunds(frame, context);
-  if (checked) context.freePass = await checked;
+  if (checked) context.fundsExemption = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
     if (!route.countsItself) await admit(context, undefined);
     return await withinDeadline(frame, { route, request: new HandlerRequest(context, readQuery(ctx), NO_BODY) });
@@ -146,8 +146,8 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
       }),
     );
     if (!route.countsItself) await admit(context, model, read);
-    if (context.freePass && model !== undefined) {
-      requireFreeModel(context.freePass, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
+    if (context.fundsExemption && model !== undefined) {
+      requireFreeModel(context.fundsExemption, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
     }
     request = new HandlerRequest(context, readQuery(ctx), read);
   } catch (error) {

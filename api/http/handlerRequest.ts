@@ -28,7 +28,7 @@ export interface RequestContext {
   ending: AbortSignal;
   cutting: AbortSignal;
   /** Set for a caller without funds whose request is free. */
-  freePass: FundsExemption | undefined;
+  fundsExemption: FundsExemption | undefined;
   shares: AccountShares;
   /** Opened on first use. */
   share: RequestShare | undefined;
@@ -204,17 +204,17 @@ export class HandlerRequest implements RouteRequest<unknown, unknown, 'key'> {
   }
 
   get lacksFunds(): boolean {
-    const { freePass } = this.#context;
-    return freePass !== undefined && freePass.by !== 'free model';
+    const { fundsExemption } = this.#context;
+    return fundsExemption !== undefined && fundsExemption.by !== 'free model';
   }
 
   requireFunds(): void {
-    if (this.lacksFunds) throw this.#context.freePass?.lack;
+    if (this.lacksFunds) throw this.#context.fundsExemption?.lack;
   }
 
   requireFundsFor(model: Model): void {
-    const { freePass } = this.#context;
-    if (freePass) requireFreeModel(freePass, model);
+    const { fundsExemption } = this.#context;
+    if (fundsExemption) requireFreeModel(fundsExemption, model);
   }
 
   async admitModel(modelId: string): Promise<void> {

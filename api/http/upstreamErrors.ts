@@ -36,11 +36,11 @@ export function mayFallBack(error: unknown): boolean {
 
 export function toClientError(error: unknown): unknown {
   if (!(error instanceof UpstreamFailure)) return error;
-  const told = TOLD[error.reason];
-  const limited = told.code === 'rate_limited' || told.code === 'provider_busy';
+  const entry = TOLD[error.reason];
+  const limited = entry.code === 'rate_limited' || entry.code === 'provider_busy';
   return new FareboxError({
-    ...told,
-    message: error.words ?? told.message,
+    ...entry,
+    message: error.words ?? entry.message,
     ...(limited ? { retryAfterSeconds: Math.ceil((error.retryAfterMs ?? BUSY_SECONDS * 1_000) / 1_000) } : {}),
     internal: `${error.reason}: ${error.message}`,
     cause: error,

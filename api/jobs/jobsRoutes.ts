@@ -71,8 +71,8 @@ export const cancelJobRoute = defineRoute({
   describes: JOB_DESCRIPTIONS.cancel,
   async handler({ core: { config, sql }, jobs: { temporal } }, { caller, params }) {
     const job = await findOwnJob(sql, caller, params.queue_id ?? '');
-    const told = isRunning(job.state) ? await cancelGeneration(temporal, job.queueId) : undefined;
-    if (told?.outcome === 'over_budget') throw overRefundBudget(config, caller.accountId);
+    const cancelled = isRunning(job.state) ? await cancelGeneration(temporal, job.queueId) : undefined;
+    if (cancelled?.outcome === 'over_budget') throw overRefundBudget(config, caller.accountId);
     // The row decides: the output may have been stored while the request to cancel was in transit.
     const now = await findOwnJob(sql, caller, job.queueId);
     if (now.state === 'cancelled') return json((await presentJobs(sql, [now]))[0]);

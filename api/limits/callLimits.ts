@@ -177,8 +177,8 @@ class LimitedCallState implements CallLimits {
 
   async admitWith(subject: Subject, own: LimitedCall): Promise<Admission> {
     const of = this.#open(subject);
-    const told = await this.#limits.limiter.admit(joined(this.#limits, of, own), this.#estimatedTokens);
-    const { refusedBy, at, states } = told;
+    const admitted = await this.#limits.limiter.admit(joined(this.#limits, of, own), this.#estimatedTokens);
+    const { refusedBy, at, states } = admitted;
     const isOwn = refusedBy !== undefined && own.counters.includes(refusedBy);
     const others = of.counters.length;
     this.#take({ refusedBy: isOwn ? undefined : refusedBy, at, states: states.slice(0, others) }, of);
@@ -239,13 +239,13 @@ class LimitedCallState implements CallLimits {
     return counted;
   }
 
-  #take(told: Admission, of: CallCounters): void {
-    this.#admission = told;
-    const { refusedBy } = told;
+  #take(admitted: Admission, of: CallCounters): void {
+    this.#admission = admitted;
+    const { refusedBy } = admitted;
     const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
-    Object.assign(this.headers, budgetHeaders(of, told, refusedBy));
-    if (!isBudget) Object.assign(this.headers, minuteHeaders(of, told));
-    if (refusedBy) throw refusal(refusedBy, stateOf(of, told, refusedBy), { at: told.at, shared: of.shared });
+    Object.assign(this.headers, budgetHeaders(of, admitted, refusedBy));
+    if (!isBudget) Object.assign(this.headers, minuteHeaders(of, admitted));
+    if (refusedBy) throw refusal(refusedBy, stateOf(of, admitted, refusedBy), { at: admitted.at, shared: of.shared });
   }
 
   async #fillBudget({ failed, unsupported }: CallCounters, code: ErrorCode | undefined): Promise<void> {

@@ -140,12 +140,12 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
     responses[status] = { description: answer.means, headers, ...contentOf(answer) };
   }
   for (const [status, failure] of failuresOf(route)) {
-    const told = answers[status];
-    const bodies = [...(told?.bodies.flatMap(({ schema }) => schema ?? []) ?? []), ...failure.bodies];
+    const ownAnswer = answers[status];
+    const bodies = [...(ownAnswer?.bodies.flatMap(({ schema }) => schema ?? []) ?? []), ...failure.bodies];
     const [first = z.unknown()] = bodies;
     const schema = bodies.length > 1 ? z.union(bodies as [z.ZodType, ...z.ZodType[]]) : first;
     responses[String(status)] = {
-      description: [told && `- ${told.means}`, failure.description].filter(Boolean).join('\n'),
+      description: [ownAnswer && `- ${ownAnswer.means}`, failure.description].filter(Boolean).join('\n'),
       headers: { ...common, ...(status === 429 && (tells ? limits : REFUSAL_HEADERS)) },
       content: { 'application/json': { schema } },
     };

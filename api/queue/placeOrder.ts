@@ -133,7 +133,7 @@ async function replayOf(
   const found = await findJob(sql, { queueId, accountId });
   const job = found?.state === 'accepted' ? await confirmAcceptance(sql, found) : found;
   if (!job || wasWithdrawn(job)) return undefined;
-  return { ...told(job), replayed: true, isIdle: job.state === 'accepted' };
+  return { ...describeJob(job), replayed: true, isIdle: job.state === 'accepted' };
 }
 
 /** Whether an order with this Idempotency-Key was accepted and stands: its repetition is answered without a charge. */
@@ -144,7 +144,7 @@ export async function isOrderReplay(sql: SqlClient, name: ReplayName): Promise<b
   return job !== undefined && !wasWithdrawn(job);
 }
 
-function told({ queueId, modelId, durationSeconds }: JobRow) {
+function describeJob({ queueId, modelId, durationSeconds }: JobRow) {
   return { queueId, modelId, durationSeconds };
 }
 
@@ -259,7 +259,7 @@ function acceptedBy({ durationSeconds, chargeId, priceUsdNano }: JobRow): Accept
 
 function undecided(queueId: string, cause: unknown): FareboxError {
   const message =
-    `Whether the job ${queueId} was accepted cannot be told at the moment. ` +
+    `Whether the job ${queueId} was accepted cannot be describeJob at the moment. ` +
     'Look at GET /jobs, or repeat the request with the same Idempotency-Key.';
   return new FareboxError({ code: 'unavailable', message, retryAfterSeconds: 5, cause });
 }

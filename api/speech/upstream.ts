@@ -8,16 +8,16 @@ import { toClientError } from '../http/upstreamErrors.ts';
 
 /** `refused`: the code for a request that the service calls invalid. */
 export function speechError(error: unknown, refused: ErrorCode): unknown {
-  const told = toClientError(error);
-  if (!(error instanceof UpstreamFailure) || !(told instanceof FareboxError)) return told;
-  const code = codeOf(error, { told: told.code, refused });
-  if (code === told.code) return told;
-  return new FareboxError({ code, message: told.message, internal: error.message, cause: error });
+  const translated = toClientError(error);
+  if (!(error instanceof UpstreamFailure) || !(translated instanceof FareboxError)) return translated;
+  const code = codeOf(error, { code: translated.code, refused });
+  if (code === translated.code) return translated;
+  return new FareboxError({ code, message: translated.message, internal: error.message, cause: error });
 }
 
-function codeOf({ reason }: UpstreamFailure, { told, refused }: { told: ErrorCode; refused: ErrorCode }): ErrorCode {
-  if (told === 'provider_failed') return 'upstream_failed';
-  return reason === 'refused' ? refused : told;
+function codeOf({ reason }: UpstreamFailure, { code, refused }: { code: ErrorCode; refused: ErrorCode }): ErrorCode {
+  if (code === 'provider_failed') return 'upstream_failed';
+  return reason === 'refused' ? refused : code;
 }
 
 /** Throws FareboxError `model_offline` when the provider has no such operation. */

@@ -102,7 +102,7 @@ export async function settleLeft(call: ChatCall, tally: Tally, isShown: boolean)
 
 /** Whether the model may have reasoned unseen for a client that left. */
 function mayHaveHidden({ request, provider, showsReasoning, leftAt }: ChatCall, tally: Tally): boolean {
-  if (leftAt() === undefined || tally.isToldWhole(request)) return false;
+  if (leftAt() === undefined || tally.isUsageFinal(request)) return false;
   const mayReason = provider.mayReason?.(request) ?? true;
   return mayHideReasoning({ request, showsReasoning, mayReason, isShown: tally.hasReasoning });
 }

@@ -116,12 +116,12 @@ async function messagesOf(
   const { body } = request;
   const fetchAll = () => fetchMedia(dependencies, request, reservedBytes);
   const media = needsReading(body) ? await holdForReading(dependencies, request, fetchAll) : await fetchAll();
-  const told: ChatMessage[] = [];
+  const result: ChatMessage[] = [];
   const prompt = config.brand.systemPrompt;
   if (prompt !== '' && body.service_parameters.include_service_system_prompt) {
-    told.push({ role: 'system', content: prompt });
+    result.push({ role: 'system', content: prompt });
   }
   const character = characterOf(config, body);
-  if (character) told.push({ role: 'system', content: character.systemPrompt });
-  return [...told, ...toMessages(body.messages, media)];
+  if (character) result.push({ role: 'system', content: character.systemPrompt });
+  return [...result, ...toMessages(body.messages, media)];
 }

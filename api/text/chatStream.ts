@@ -30,10 +30,10 @@ export async function streamChat(terms: StreamTerms, take: TakeText): Promise<vo
   };
   if (terms.request.expired) return await drop(call, relayed);
   const end = await relay(relayed).catch(async (error: unknown) => {
-    await closeUntold(terms, relayed);
+    await closeSilently(terms, relayed);
     throw error;
   });
-  if (end === 'left' || call.leftAt() !== undefined) return await closeUntold(terms, relayed);
+  if (end === 'left' || call.leftAt() !== undefined) return await closeSilently(terms, relayed);
   const { bill, after } = await close(terms, relayed, end.whole);
   if (end.whole) await take(writer.end(bill, after) + DONE);
   else await take(writer.failed(terms.request.ending.aborted ? restarting() : end.failure, bill) + DONE);
@@ -82,7 +82,7 @@ async function drop({ end, hold }: ChatCall, { events }: Relay): Promise<void> {
 }
 
 /** The client is gone: the upstream is read until it ends, or until `onDisconnect` ends it. */
-async function closeUntold(terms: StreamTerms, relayed: Relay): Promise<void> {
+async function closeSilently(terms: StreamTerms, relayed: Relay): Promise<void> {
   const { call, onSettled } = terms;
   if (await readToEnd(relayed)) {
     await close(terms, relayed, true);

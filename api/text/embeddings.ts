@@ -141,14 +141,14 @@ async function paidEmbeddings(
     async work(hold) {
       const upstreamCall = openUpstreamCall(request, { drainMs: WHOLE_DRAIN_MS });
       const startedAt = performance.now();
-      const bill = async (told?: number) => {
-        const tokens = told ?? (await countTokens(inputs.join('\n')));
+      const bill = async (reported?: number) => {
+        const tokens = reported ?? (await countTokens(inputs.join('\n')));
         const lines = linesFor(model, tokens);
         await hold.settle(sumOf(lines), {
           ...listLines(lines),
           ...{ units: millions(tokens), promptTokens: tokens, completionTokens: 0 },
           inferenceExecutionTime: Math.round(performance.now() - startedAt),
-          notes: told === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
+          notes: reported === undefined ? `API Inference; ${COUNTED_HERE}` : 'API Inference',
         });
         return tokens;
       };

@@ -60,8 +60,8 @@ export class StreamWriter implements StreamForm {
   }
 
   end({ usage, cost }: CallBill, after: { balance?: object }): string {
-    const told = { usage: presentUsage(usage), cost: presentCost(cost), ...after };
-    return `${this.#head}[],${JSON.stringify(told).slice(1)}\n\n`;
+    const last = { usage: presentUsage(usage), cost: presentCost(cost), ...after };
+    return `${this.#head}[],${JSON.stringify(last).slice(1)}\n\n`;
   }
 
   failed(error: unknown): string {

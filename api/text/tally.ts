@@ -49,7 +49,7 @@ export class Tally {
   }
 
   /** The service reported its usage after the end of every choice: later events change nothing. */
-  isToldWhole({ n }: Pick<ChatRequest, 'n'>): boolean {
+  isUsageFinal({ n }: Pick<ChatRequest, 'n'>): boolean {
     return this.#finishedAtUsage >= n && this.#lettersAtUsage === this.#letters;
   }
 
@@ -69,8 +69,8 @@ export class Tally {
   /** `whole`: the stream is complete, so a usage after all text is final. */
   async count(request: ChatRequest, whole: boolean): Promise<CountedUsage> {
     const received = { output: this.#output, reasoning: this.#reasoning, sealedTokens: this.#sealedTokens };
-    const isFinal = (whole && this.#lettersAtUsage === this.#letters) || this.isToldWhole(request);
-    return await largerCount(request, received, { told: this.usage, isFinal });
+    const isFinal = (whole && this.#lettersAtUsage === this.#letters) || this.isUsageFinal(request);
+    return await largerCount(request, received, { usage: this.usage, isFinal });
   }
 }
 
@@ -82,7 +82,7 @@ interface ReceivedText {
 }
 
 interface ReportedUsage {
-  told: TokenUsage | undefined;
+  usage: TokenUsage | undefined;
   /** The report is about the whole answer. */
   isFinal: boolean;
 }
@@ -95,15 +95,15 @@ interface ReportedUsage {
 async function largerCount(
   request: ChatRequest,
   received: ReceivedText,
-  { told, isFinal }: ReportedUsage,
+  { usage, isFinal }: ReportedUsage,
 ): Promise<CountedUsage> {
-  if (!told) return { usage: await countProduced(request, received), counted: true };
+  if (!usage) return { usage: await countProduced(request, received), counted: true };
   const letters = received.output.length + received.reasoning.length;
-  const isPlausible = request.e2eeHeaders !== undefined || told.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
-  if (isFinal && isPlausible) return { usage: told, counted: false };
+  const isPlausible = request.e2eeHeaders !== undefined || usage.completionTokens * MAX_LETTERS_PER_TOKEN >= letters;
+  if (isFinal && isPlausible) return { usage, counted: false };
   const { completionTokens } = await countReceived(request, received);
-  if (told.completionTokens >= completionTokens) return { usage: told, counted: false };
-  return { usage: { ...told, completionTokens }, counted: true };
+  if (usage.completionTokens >= completionTokens) return { usage, counted: false };
+  return { usage: { ...usage, completionTokens }, counted: true };
 }
 
 export async function countCompletion(request: ChatRequest, completion: Completion): Promise<CountedUsage> {
@@ -118,7 +118,7 @@ export async function countCompletion(request: ChatRequest, completion: Completi
     sealedTokens += [...texts, thought ?? ''].reduce((sum, text) => sum + tokensOfSealed(text), 0);
   }
   const received = { output, reasoning, sealedTokens };
-  return await largerCount(request, received, { told: completion.usage, isFinal: true });
+  return await largerCount(request, received, { usage: completion.usage, isFinal: true });
 }
 
 type ReceivedTokens = Pick<TokenUsage, 'completionTokens' | 'reasoningTokens'>;

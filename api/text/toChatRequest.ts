@@ -62,7 +62,7 @@ function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {
     throw invalid('min_temp', 'must not be above max_temp');
   }
   const stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
-  return withoutNothing({
+  return withoutNulls({
     temperature: body.temperature ?? constraints.temperature?.default,
     min_temp: body.min_temp,
     max_temp: body.max_temp,
@@ -119,13 +119,13 @@ function promptCacheOf(body: ChatBody): Pick<ChatRequest, 'promptCache'> {
   return { promptCache: { ...(key == null ? {} : { key }), ...(retention == null ? {} : { retention }) } };
 }
 
-function withoutNothing(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {
-  const told: Record<string, unknown> = {};
+function withoutNulls(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {
+  const result: Record<string, unknown> = {};
   for (const name in sampling) {
     const value = sampling[name as keyof Sampling];
-    if (value != null) told[name] = value;
+    if (value != null) result[name] = value;
   }
-  return told as Sampling;
+  return result as Sampling;
 }
 
 /** `media` returns the parts that are not text, in their order. */

@@ -45,11 +45,11 @@ export const resendDeliveryRoute = defineRoute({
   },
 });
 
-async function resend(temporal: Temporal, told: WebhookInput): Promise<void> {
+async function resend(temporal: Temporal, input: WebhookInput): Promise<void> {
   try {
     await temporal.within(RESEND_LIMIT_MS, (client) =>
       client.workflow.signalWithStart(WEBHOOK_WORKFLOW, {
-        ...webhookOptions(told),
+        ...webhookOptions(input),
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         signal: RESEND_SIGNAL,
       }),

@@ -59,9 +59,9 @@ async function queue(options: Demonstration): Promise<string> {
 }
 
 /** Prints new steps of the timeline until the job stops running. Throws when it failed. */
-async function follow(options: Demonstration, queueId: string, told = 0): Promise<Job> {
+async function follow(options: Demonstration, queueId: string, reported = 0): Promise<Job> {
   const deadline = Date.now() + DEADLINE_MS;
-  for (let seen = told; ; ) {
+  for (let seen = reported; ; ) {
     const job = (await (await request(options, { method: 'GET', route: `/jobs/${queueId}` })).json()) as Job;
     for (const { event, detail, ledger_id: ledgerId } of job.timeline.slice(seen)) {
       options.say(`  ${event.padEnd(11)} ${[detail, ledgerId].filter(Boolean).join(' · ')}`.trimEnd());

@@ -59,7 +59,7 @@ const MAX_CUT_NAME = 64;
 /** `write` a piece, then call `next` until it returns MORE. Both throw JsonProblem. */
 export class JsonReader {
   /** Deepest values and names that are reported, by the number of arrays and objects around them; -1: none. */
-  toldDepth = NO_LIMIT;
+  reportedDepth = NO_LIMIT;
   /** Number of arrays and objects around the last reported value or name. */
   depth = 0;
   /** Positions in the whole text. */
@@ -104,7 +104,7 @@ export class JsonReader {
   private namesUsed = 0;
   private readonly namesBefore: number[] = [];
 
-  /** `members`: to find in objects at depth `toldDepth - 1`; reported by `member`, not by a step of the name. */
+  /** `members`: to find in objects at depth `reportedDepth - 1`; reported by `member`, not by a step of the name. */
   constructor(limits: JsonLimits, members?: JsonMembers) {
     this.limits = limits;
     this.lookedFor = members;
@@ -114,7 +114,7 @@ export class JsonReader {
   write(piece: JsonBytes, isLast = false): void {
     const { bytes, length } = this.piece;
     const from = this.stringAt - this.offset;
-    const isInName = this.isName && this.isInString() && this.open.length <= this.toldDepth;
+    const isInName = this.isName && this.isInString() && this.open.length <= this.reportedDepth;
     const isCut = isInName && from >= 0 && length - from <= MAX_CUT_NAME;
     this.offset += isCut ? from : length;
     this.piece = isCut ? new JsonBytes(Buffer.concat([bytes.subarray(from), piece.bytes])) : piece;
@@ -138,7 +138,7 @@ export class JsonReader {
 
   /** Whether the piece ended within a reported string, number or word, which began at `start`. */
   isInValue(): boolean {
-    return this.state >= STRING && !(this.isName && this.isInString()) && this.open.length <= this.toldDepth;
+    return this.state >= STRING && !(this.isName && this.isInString()) && this.open.length <= this.reportedDepth;
   }
 
   isInString(): boolean {
@@ -243,10 +243,10 @@ export class JsonReader {
   }
 
   private beginValue(byte: number): JsonStep {
-    const { open, limits, toldDepth } = this;
+    const { open, limits, reportedDepth } = this;
     const depth = open.length;
     if (depth >= limits.levels) throw new JsonProblem('levels');
-    if (depth <= toldDepth) {
+    if (depth <= reportedDepth) {
       this.depth = depth;
       this.start = this.offset + this.at - 1;
       this.first = byte;
@@ -257,8 +257,8 @@ export class JsonReader {
     open.push(byte);
     this.state = byte === OPEN_BRACE ? FIRST_KEY : FIRST_ITEM;
     this.namesBefore.push(this.namesUsed);
-    if (depth < toldDepth) this.seen = 0;
-    return depth <= toldDepth ? BEGIN : MORE;
+    if (depth < reportedDepth) this.seen = 0;
+    return depth <= reportedDepth ? BEGIN : MORE;
   }
 
   /** A number, true, false or null. */
@@ -315,7 +315,7 @@ export class JsonReader {
 
   private endValue(): JsonStep {
     this.state = AFTER_VALUE;
-    if (this.open.length > this.toldDepth) return MORE;
+    if (this.open.length > this.reportedDepth) return MORE;
     this.end = this.offset + this.at;
     return VALUE;
   }
@@ -326,7 +326,7 @@ export class JsonReader {
     if (open.pop() !== byte - 2) throw new JsonProblem('syntax');
     this.namesUsed = this.namesBefore.pop() as number;
     this.state = AFTER_VALUE;
-    if (open.length > this.toldDepth) return MORE;
+    if (open.length > this.reportedDepth) return MORE;
     this.depth = open.length;
     this.end = this.offset + this.at;
     return END;
@@ -334,7 +334,7 @@ export class JsonReader {
 
   private beginName(): JsonStep {
     const { lookedFor } = this;
-    const isFound = lookedFor !== undefined && this.open.length === this.toldDepth && this.passMember(lookedFor);
+    const isFound = lookedFor !== undefined && this.open.length === this.reportedDepth && this.passMember(lookedFor);
     return isFound ? MORE : this.beginString(true);
   }
 
@@ -364,7 +364,7 @@ export class JsonReader {
     this.state = BEFORE_COLON;
     this.end = this.offset + this.at;
     if (this.isPlain) this.compareName();
-    if (this.open.length > this.toldDepth) return MORE;
+    if (this.open.length > this.reportedDepth) return MORE;
     this.nameAt = this.stringAt;
     this.nameEnd = this.end;
     if (this.lookedFor !== undefined) {

@@ -64,7 +64,7 @@ export class CallReader {
   read(): boolean {
     const { reader, isBatch } = this;
     const depth = isBatch ? 1 : 0;
-    reader.toldDepth = depth + 1;
+    reader.reportedDepth = depth + 1;
     reader.write(this.placed.json, true);
     for (let step = reader.next(); step !== MORE; step = reader.next()) {
       if (reader.depth > depth) this.noteMember(step);

@@ -97,7 +97,7 @@ function start(plan: ChildPlan): Child {
   return { ...startChild(plan), files: 0 };
 }
 
-interface Patience {
+interface TurnOptions {
   signal: AbortSignal | undefined;
   maxWaitMs: number | undefined;
   name: string;
@@ -110,7 +110,7 @@ function startIdle(plan: ChildPlan): Child {
 }
 
 /** A caller that gives up leaves the queue at once, so that no child is handed to it. */
-function inTurn(waiting: ((child: Child) => void)[], { signal, maxWaitMs, name }: Patience): Promise<Child> {
+function inTurn(waiting: ((child: Child) => void)[], { signal, maxWaitMs, name }: TurnOptions): Promise<Child> {
   return new Promise((resolve, reject) => {
     const over = () => {
       clearTimeout(expiry);

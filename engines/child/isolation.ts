@@ -139,11 +139,11 @@ function run([program = '', ...args]: readonly string[]): string | undefined {
   return reason.slice(0, MAX_REASON_LENGTH);
 }
 
-interface Means extends Pick<IsolationLevel, 'namespaces' | 'hidesFiles'> {
+interface IsolationOptions extends Pick<IsolationLevel, 'namespaces' | 'hidesFiles'> {
   user: readonly string[];
 }
 
-function wrap({ user, namespaces, hidesFiles }: Means, command: readonly string[]): readonly string[] {
+function wrap({ user, namespaces, hidesFiles }: IsolationOptions, command: readonly string[]): readonly string[] {
   const hidden = [workFolderPath(), dataFolderPath(), ...secretFilePaths(), '--'];
   const script = hidesFiles ? [HIDE_AND_RUN, 'sh', ...hidden] : [RUN, 'sh'];
   return ['unshare', ...user, ...namespaces, '--', '/bin/sh', '-c', ...script, ...command];

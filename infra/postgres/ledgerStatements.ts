@@ -53,8 +53,8 @@ async function runStatement(
 }
 
 const PARTS = 'coalesce(part_diem, 0), coalesce(part_bundled, 0), coalesce(part_usd, 0)';
-const ADMITTED = told(`outcome, coalesce(limited, ''), ${PARTS}, coalesce(state, ''), replayed`);
-const RESOLVED = told(`outcome, '', ${PARTS}, '', replayed`);
+const ADMITTED = asOutcome(`outcome, coalesce(limited, ''), ${PARTS}, coalesce(state, ''), replayed`);
+const RESOLVED = asOutcome(`outcome, '', ${PARTS}, '', replayed`);
 const HOLD = {
   name: 'ledger_hold',
   text: `select ${ADMITTED} from ledger_hold($1, $2, $3, $4, $5, $6, $7)`,
@@ -69,8 +69,8 @@ const BOTH = {
 };
 
 /** Writes a row as one text column: the library creates parsers for the columns of each result. Bench `ledger`. */
-function told(columns: string): string {
-  return `concat_ws(',', ${columns}) as told`;
+function asOutcome(columns: string): string {
+  return `concat_ws(',', ${columns}) as outcome_text`;
 }
 
 async function query(
@@ -78,10 +78,10 @@ async function query(
   statement: { name: string; text: string },
   values: string[],
 ): Promise<LedgerRow[]> {
-  return (await connection.query<{ told: string }>({ values, ...statement })).map(readRow);
+  return (await connection.query<{ outcome_text: string }>({ values, ...statement })).map(readRow);
 }
 
-function readRow({ told: text }: { told: string }): LedgerRow {
+function readRow({ outcome_text: text }: { outcome_text: string }): LedgerRow {
   const [outcome = '', limited, diem = '', bundled = '', usd = '', state, replayed] = text.split(',');
   return {
     outcome,

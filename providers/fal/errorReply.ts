@@ -58,38 +58,38 @@ export type Stage = 'submit' | 'status' | 'result';
 /** Handles every status but 2xx. */
 export function outcomeOfError(reply: WholeReply, stage: Stage): FailedOutcome {
   const error = readError(reply.body);
-  const told = toldBy(reply, error);
+  const detail = describeReply(reply, error);
   const { status } = reply;
-  if (status === 429) return busyOutcome(reply, 'rate_limited', told);
-  if (status === 408 || status === 425) return busyOutcome(reply, 'overloaded', told);
-  if (status >= 500) return serverError(reply, error, { stage, told });
+  if (status === 429) return busyOutcome(reply, 'rate_limited', detail);
+  if (status === 408 || status === 425) return busyOutcome(reply, 'overloaded', detail);
+  if (status >= 500) return serverError(reply, error, { stage, detail });
   // A reply of a proxy says nothing about an accepted order.
   const early = error === undefined || error.message === NOT_YET;
-  if (stage !== 'submit' && early) return { status: 'unknown', detail: told };
+  if (stage !== 'submit' && early) return { status: 'unknown', detail };
   const reason = refusalReason(reply, error, stage);
-  return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
+  return { status: 'refused', reason, message: publicMessage(reason, error), detail };
 }
 
 interface ErrorContext {
   stage: Stage;
-  told: string;
+  detail: string;
 }
 
-function serverError(reply: WholeReply, error: FalError | undefined, { stage, told }: ErrorContext): FailedOutcome {
+function serverError(reply: WholeReply, error: FalError | undefined, { stage, detail }: ErrorContext): FailedOutcome {
   const named = error !== undefined && error.types.length > 0;
   // The service repeats the model's error for an accepted order, after its own retries.
-  if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, told);
+  if (stage !== 'submit' && named) return refusedAs(contentOr(error, 'failed'), error, detail);
   const asksToWait = error !== undefined || reply.headers['retry-after'] !== undefined;
-  if (reply.status === 503 && asksToWait) return busyOutcome(reply, 'overloaded', told);
+  if (reply.status === 503 && asksToWait) return busyOutcome(reply, 'overloaded', detail);
   // A failed status request does not end the order.
-  if (stage === 'status') return { status: 'unknown', detail: told };
+  if (stage === 'status') return { status: 'unknown', detail };
   // A known error body proves that the service replied. A gateway's page says nothing about the order.
-  if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail: told };
-  return refusedAs(contentOr(error, 'failed'), error, told);
+  if (error === undefined && GATEWAY_STATUSES.has(reply.status)) return { status: 'unknown', detail };
+  return refusedAs(contentOr(error, 'failed'), error, detail);
 }
 
-function refusedAs(reason: RefusalReason, error: FalError | undefined, told: string): FailedOutcome {
-  return { status: 'refused', reason, message: publicMessage(reason, error), detail: told };
+function refusedAs(reason: RefusalReason, error: FalError | undefined, detail: string): FailedOutcome {
+  return { status: 'refused', reason, message: publicMessage(reason, error), detail };
 }
 
 function contentOr(error: FalError | undefined, otherwise: RefusalReason): RefusalReason {
@@ -116,7 +116,7 @@ function publicMessage(reason: RefusalReason, error: FalError | undefined): stri
     : 'The media service refused the request.';
 }
 
-function toldBy({ status, headers }: WholeReply, error: FalError | undefined): string {
+function describeReply({ status, headers }: WholeReply, error: FalError | undefined): string {
   const header = headers['x-fal-error-type'];
   const types = [...(error?.types ?? []), ...(header === undefined ? [] : [header])];
   const requestId = headers['x-fal-request-id'];

@@ -63,8 +63,8 @@ export function endedBeforeStart({ status, started_at: startedAt }: Prediction):
  * The cause of a failure must be inferred from one sentence. It may repeat the client's text, so only its code is
  * logged; the rest is in the service's console under the id.
  */
-function failure({ id, error: told }: Prediction): FailedOutcome {
-  const error = typeof told === 'string' ? told : '';
+function failure({ id, error: reported }: Prediction): FailedOutcome {
+  const error = typeof reported === 'string' ? reported : '';
   const words = oneLine(error);
   const detail = [`prediction ${id} failed`, ...(/\bE\d{3,4}\b/.exec(words) ?? [])].join(' ');
   if (isContentPolicy(error)) {

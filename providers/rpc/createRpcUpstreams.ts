@@ -53,9 +53,9 @@ export function createRpcUpstreams(configuration: RpcConfiguration, tools: RpcTo
         const answer = await askSingle(fleet, workOf(fleet, call, signal));
         if (answer.kind !== 'stream') return [answer];
         stream = answer;
-        return [fleet.nobody()];
+        return [fleet.noNode()];
       });
-      return stream ?? outcome ?? fleet.nobody();
+      return stream ?? outcome ?? fleet.noNode();
     },
     knowsTransaction: (network, hash, signal) => knowsTransaction(fleetOf(network), hash, signal),
     close: async () => {
@@ -75,11 +75,11 @@ function openFleets({ rpc, secret }: RpcConfiguration, tools: RpcTools): Map<str
       const apiKey = variable === undefined ? undefined : secret(variable);
       if (variable !== undefined && !apiKey) return [];
       const client = openNodeClient({ network, index, endpoint, settings, apiKey });
-      const told = { kind: 'request', network, upstream: client.name } as const;
+      const labels = { kind: 'request', network, upstream: client.name } as const;
       return [
         new RpcNode(client, {
           ...{ now, random },
-          observe: (outcome, durationMs) => observe({ ...told, outcome, durationMs }),
+          observe: (outcome, durationMs) => observe({ ...labels, outcome, durationMs }),
         }),
       ];
     });
@@ -98,7 +98,7 @@ async function askSingle(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome |
   const isTooLarge = outcome?.kind === 'failed' && outcome.reason === 'too_large';
   // A light call had an unexpectedly large result.
   const answered = isTooLarge && !heavy ? await fleet.read({ ...work, streams: true }) : first;
-  return answered.stream ?? answered.outcomes[0] ?? fleet.nobody();
+  return answered.stream ?? answered.outcomes[0] ?? fleet.noNode();
 }
 
 /** Limit of a reply to a write: a transaction hash, or an error. */
@@ -127,7 +127,7 @@ async function askBatch(fleet: RpcFleet, work: FleetCall): Promise<RpcOutcome[]>
   const counted = new Set<unknown>();
   const store = (part: readonly number[], { outcomes: answered }: NodeAttempt) => {
     for (const [at, index] of part.entries()) {
-      const outcome = answered[at] ?? fleet.nobody();
+      const outcome = answered[at] ?? fleet.noNode();
       // A result keeps the bytes of its whole reply in memory.
       if (outcome.kind === 'result' && !counted.has(outcome.json)) {
         counted.add(outcome.json);

@@ -146,14 +146,14 @@ async function lookAt(node: RpcNode, { signal, family, asksChain, finalities }: 
   const beganAnew = node.height !== undefined && now < node.height;
   node.height = now;
   if (asksChain || node.chain === undefined || beganAnew) {
-    const told = chainOf(await answerOf(node, chain, signal)) ?? node.chain;
-    if (told !== node.chain) finalities.delete(node);
-    node.chain = told;
+    const reportedChain = chainOf(await answerOf(node, chain, signal)) ?? node.chain;
+    if (reportedChain !== node.chain) finalities.delete(node);
+    node.chain = reportedChain;
   }
   if (finalized === undefined) return;
   const block = await answerOf(node, finalized, signal);
-  const told = numberOf(memberOf(block, 'number'));
-  if (told !== undefined) finalities.set(node, { height: Math.min(told, now), isTold: true });
+  const finalHeight = numberOf(memberOf(block, 'number'));
+  if (finalHeight !== undefined) finalities.set(node, { height: Math.min(finalHeight, now), isTold: true });
   // A derived block may be newer than the final one, so an older reported block takes precedence.
   else if (finalities.get(node)?.isTold !== true) {
     finalities.set(node, { height: Math.max(0, now - DEEP_BLOCKS), isTold: false });

@@ -34,7 +34,7 @@ export class KeptAnswers {
     const open = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
     const answered = open.length === 0 ? [] : await ask(open.length === calls.length ? calls : calls.only(open));
     for (const [at, index] of open.entries()) {
-      const outcome = answered[at] ?? fleet.nobody();
+      const outcome = answered[at] ?? fleet.noNode();
       outcomes[index] = outcome;
       this.#keep(fleet, places[index], outcome);
     }

@@ -40,7 +40,7 @@ export class NodeAnswers {
   /** `expected`: capacity without reallocation. */
   constructor(expected: number) {
     this.places = new Int32Array(expected * PLACES);
-    this.reader.toldDepth = 0;
+    this.reader.reportedDepth = 0;
   }
 
   /** Throws JsonProblem. `isLast`: the body ends with `piece`. */
@@ -87,7 +87,7 @@ export class NodeAnswers {
   private beginBatch(): void {
     this.isBatch = true;
     this.depth = 1;
-    this.reader.toldDepth = 1;
+    this.reader.reportedDepth = 1;
   }
 
   private beginAnswer(): void {
@@ -101,7 +101,7 @@ export class NodeAnswers {
     this.count += 1;
     if (this.reader.first !== OPEN_BRACE) return;
     this.places[at + IS_OBJECT] = 1;
-    this.reader.toldDepth = this.depth + 1;
+    this.reader.reportedDepth = this.depth + 1;
   }
 
   /** `end`: 0 if not complete yet. */
@@ -118,7 +118,7 @@ export class NodeAnswers {
 
   private end(): void {
     const { reader, places, at, depth } = this;
-    if (reader.depth <= depth) reader.toldDepth = depth;
+    if (reader.depth <= depth) reader.reportedDepth = depth;
     else if (isLookedFor(reader.member)) places[at + 1] = reader.end;
   }
 }

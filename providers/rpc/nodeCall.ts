@@ -4,7 +4,7 @@ import { ServiceHttpError } from '../../infra/http/serviceHttpError.ts';
 import { takeIds } from './questions.ts';
 
 /** Time before a call may move to another node. */
-export interface Patience {
+export interface MoveDelay {
   ms: number;
   /** Whether the call can move now; if not, waiting is its best chance. */
   isOver: () => boolean;
@@ -15,7 +15,7 @@ export interface NodeCallOptions {
   signal: AbortSignal;
   timeoutMs: number;
   /** Undefined: the whole `timeoutMs`. */
-  patience?: Patience | undefined;
+  patience?: MoveDelay | undefined;
   maxBytes: number;
   /** Must not be executed twice. */
   once?: boolean;

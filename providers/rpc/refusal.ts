@@ -21,8 +21,8 @@ export async function readRefusal(asked: NodeQuestions, reply: ServiceReply): Pr
   const { status, headers } = reply;
   const refused = refusalOf(status);
   const silent = refused.kind !== 'rejected' || NOT_OF_THE_CALL.has(status);
-  const told = silent ? undefined : await toldBy(asked, reply).catch(() => undefined);
-  const outcomes = told ?? new Array<RpcOutcome>(asked.calls.length).fill(refused);
+  const readable = silent ? undefined : await outcomesIn(asked, reply).catch(() => undefined);
+  const outcomes = readable ?? new Array<RpcOutcome>(asked.calls.length).fill(refused);
   return { status, outcomes, retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()) };
 }
 
@@ -34,7 +34,7 @@ function refusalOf(status: number): RpcOutcome {
 }
 
 /** Undefined: not every call has a JSON-RPC error. */
-async function toldBy(asked: NodeQuestions, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
+async function outcomesIn(asked: NodeQuestions, { headers, body }: ServiceReply): Promise<RpcOutcome[] | undefined> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
   for await (const piece of plainPieces(body, headers['content-encoding'], MAX_BYTES)) {

@@ -4,7 +4,7 @@ import type { RpcFamily } from '../../domain/rpc/networks.ts';
 import type { RpcCalls } from '../../domain/rpc/rpcCalls.ts';
 import { HedgeBudget, isRetryableElsewhere, raceNodes } from './hedge.ts';
 import { type Heights, type HeightsOptions, watchHeights } from './heights.ts';
-import type { Patience } from './nodeCall.ts';
+import type { MoveDelay } from './nodeCall.ts';
 import type { NodeAttempt, RpcNode } from './rpcNode.ts';
 import type { RpcOutcome } from './rpcUpstreams.ts';
 
@@ -95,7 +95,7 @@ export class RpcFleet {
     this.heights.used();
     const progress: Progress = { tried: new Set(), attempts: 0 };
     const first = await this.askOnce(work, progress, undefined);
-    if (first === undefined) return { outcomes: new Array(work.calls.length).fill(this.nobody()) };
+    if (first === undefined) return { outcomes: new Array(work.calls.length).fill(this.noNode()) };
     const { outcomes } = first;
     const isOpen = (index: number) => isRetryableElsewhere(outcomes[index] as RpcOutcome);
     if (first.stream || !outcomes.some(isRetryableElsewhere)) return first;
@@ -141,7 +141,7 @@ export class RpcFleet {
   async write(work: FleetCall): Promise<RpcOutcome> {
     this.heights.used();
     const tried = new Set<RpcNode>();
-    let outcome = this.nobody();
+    let outcome = this.noNode();
     while (tried.size < MAX_ATTEMPTS) {
       const leftMs = work.until - this.now();
       const node = leftMs > 0 ? this.pick(tried, work.preferred) : undefined;
@@ -158,7 +158,7 @@ export class RpcFleet {
   }
 
   /** Outcome of a call that was sent to no node. */
-  nobody(): RpcOutcome {
+  noNode(): RpcOutcome {
     const limited = this.nodes.length > 0 && this.nodes.every((node) => node.state() === 'limited');
     return { kind: 'failed', reason: limited ? 'capacity' : 'broken', sent: false };
   }
@@ -178,7 +178,7 @@ export class RpcFleet {
   }
 
   /** Leaves time for another attempt if one can follow; the last gets all the time left. */
-  private patience(node: RpcNode, { calls, until }: FleetCall, progress: Progress): Patience {
+  private patience(node: RpcNode, { calls, until }: FleetCall, progress: Progress): MoveDelay {
     const usual = node.latencies(calls).hedgeAfterMs();
     const wanted = usual === undefined ? MAX_LIGHT_MS : Math.max(MIN_LIGHT_MS, usual * 10);
     return {

@@ -101,8 +101,8 @@ function isMonthUsedUp(headers: Record<string, string>): boolean {
 }
 
 function pauseOf(headers: Record<string, string>): number | undefined {
-  const told = retryAfterMs(headers['retry-after'], Date.now());
-  if (told !== undefined) return told;
+  const headerMs = retryAfterMs(headers['retry-after'], Date.now());
+  if (headerMs !== undefined) return headerMs;
   const first = windowsOf(headers)[0];
   return first === undefined ? undefined : first.resetSeconds * 1_000;
 }

@@ -83,11 +83,11 @@ const NAMED: Record<string, string | undefined> = {
   ndash: '–',
   mdash: '—',
 };
-const LONGEST = 10_000;
+const MAX_HTML_LETTERS = 10_000;
 
 export function plainText(html: string): string {
   return html
-    .slice(0, LONGEST)
+    .slice(0, MAX_HTML_LETTERS)
     .replace(/<\/?[a-z][^<>]*>/gi, '')
     .replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});/gi, decoded)
     .replace(/\s+/g, ' ')

@@ -97,7 +97,7 @@ async function ask<Provider, Name extends string, T>(
       failure = error;
     }
   }
-  throw failure ?? nobody(pool);
+  throw failure ?? noAddress(pool);
 }
 
 interface AddressAttempt<Provider, Name extends string> extends AddressCall<Name> {
@@ -198,7 +198,7 @@ function pick<Provider, Name extends string>(
 }
 
 /** Failure while every address is paused, with the shortest wait. */
-function nobody<Provider, Name extends string>({ entries, now }: AddressPool<Provider, Name>): UpstreamFailure {
+function noAddress<Provider, Name extends string>({ entries, now }: AddressPool<Provider, Name>): UpstreamFailure {
   const nowMs = now();
   const limited = entries.every(({ health }) => health.state(nowMs) === 'limited');
   const readyAt = Math.min(...entries.map(({ health }) => health.readyAt(nowMs)));

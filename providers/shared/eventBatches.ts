@@ -125,9 +125,9 @@ function wholeAsEvents({ choices, usage }: Completion): ChatEvent[] {
     if (calls !== undefined) {
       delta.tool_calls = calls.map((call, at) => ({ index: at, id: call.id, ...call.function }));
     }
-    const told = { type: 'delta', index, delta, ...(logprobs === undefined ? {} : { logprobs }) } as const;
+    const deltaEvent = { type: 'delta', index, delta, ...(logprobs === undefined ? {} : { logprobs }) } as const;
     const finish = { type: 'finish', index, reason: finishReason } as const;
-    return Object.keys(delta).length > 0 || logprobs !== undefined ? [told, finish] : [finish];
+    return Object.keys(delta).length > 0 || logprobs !== undefined ? [deltaEvent, finish] : [finish];
   });
   return usage === undefined ? events : [...events, { type: 'usage', usage }];
 }

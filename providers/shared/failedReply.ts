@@ -57,10 +57,10 @@ const WORDS: Partial<Record<UpstreamFailureReason, string>> = {
   content_policy: 'The model refused the request under its content policy.',
 };
 
-export function failureOf(told: ErrorReport): UpstreamFailure {
-  const { status, reason } = told;
-  const id = idOf(told.requestId);
-  const names = told.names.map(errorNameOf).filter((each) => each !== '');
+export function failureOf(report: ErrorReport): UpstreamFailure {
+  const { status, reason } = report;
+  const id = idOf(report.requestId);
+  const names = report.names.map(errorNameOf).filter((each) => each !== '');
   const standard = WORDS[reason];
   const usual = status === 413 ? 'The request is too large for the model.' : standard;
   const isBusy = reason === 'rate_limited' || reason === 'overloaded';
@@ -68,8 +68,8 @@ export function failureOf(told: ErrorReport): UpstreamFailure {
     reason,
     detail: [`HTTP ${status}`, ...names, ...(id === '' ? [] : [`request ${id}`])].join(' '),
     status,
-    message: standard && (told.message || usual),
-    retryAfterMs: isBusy ? told.retryAfterMs : undefined,
+    message: standard && (report.message || usual),
+    retryAfterMs: isBusy ? report.retryAfterMs : undefined,
   });
 }
 

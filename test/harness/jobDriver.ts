@@ -199,13 +199,13 @@ interface Verdict {
   credits_refunded?: boolean;
 }
 
-export interface Patience {
+export interface WaitOptions {
   limitMs?: number | undefined;
   /** Requests deletion with the download. */
   deleteOnDelivery?: boolean | undefined;
 }
 
-export function awaitJob(client: JobClient, job: Job, patience: Patience = {}): Promise<JobEnd> {
+export function awaitJob(client: JobClient, job: Job, patience: WaitOptions = {}): Promise<JobEnd> {
   const extra = patience.deleteOnDelivery ? { delete_media_on_completion: true } : {};
   return persist(() => retrieve(client, job, extra), readRetrieve, patience.limitMs);
 }

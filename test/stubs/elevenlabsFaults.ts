@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { ProviderTimeouts } from '../../domain/providerSettings.ts';
 import { silentMp3 } from './elevenlabsAudio.ts';
-import { HASTY, PATIENT } from './patience.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from './timeouts.ts';
 
 export type StubBehaviour =
   /** Closes the connection before it has read the request. */
@@ -37,7 +37,7 @@ export function handled(behaviour: StubBehaviour): boolean {
 /** For an adapter that these are next for. */
 export function timeoutsFor(next: readonly StubBehaviour[]): ProviderTimeouts {
   const falls = (each: StubBehaviour) => each.kind === 'hang' || each.kind === 'silent-mid-body';
-  return next.some((each) => falls(each) || (each.kind === 'cut' && each.stalls)) ? HASTY : PATIENT;
+  return next.some((each) => falls(each) || (each.kind === 'cut' && each.stalls)) ? SHORT_TIMEOUTS : LONG_TIMEOUTS;
 }
 
 export async function misbehave(

@@ -31,7 +31,7 @@ export function inputMessages({ instructions, input }: Pick<ResponsesBody, 'inst
       if (item.role === 'assistant') turn.say(textsOf(item, at));
       else {
         turn.end();
-        messages.push(item.role === 'user' ? userOf(item) : toldOf(item.role, textsOf(item, at)));
+        messages.push(item.role === 'user' ? userOf(item) : instructionOf(item.role, textsOf(item, at)));
       }
     }
     // Reasoning, references and searches are dropped (TEXT-24).
@@ -84,7 +84,7 @@ function textsOf({ role, content }: ItemOfType<'message'>, at: number): TextPart
   });
 }
 
-function toldOf(role: 'system' | 'developer', texts: TextPart[]): SentMessage {
+function instructionOf(role: 'system' | 'developer', texts: TextPart[]): SentMessage {
   const [only, ...more] = texts;
   return { role, content: more.length > 0 ? texts : (only?.text ?? '') };
 }

@@ -59,11 +59,11 @@ function sampleBytes(track: Buffer): number {
 /** The sample entry has the stored size, the matrix in the header has the rotation. */
 function videoTrack(track: Buffer): VideoTrack {
   const entry = descendant(track, ['mdia', 'minf', 'stbl', 'stsd'])?.subarray(8);
-  const told = entry !== undefined && entry.length >= 36;
+  const isKnown = entry !== undefined && entry.length >= 36;
   return {
     codec: entry?.toString('latin1', 4, 8) ?? '',
-    width: told ? entry.readUInt16BE(32) : 0,
-    height: told ? entry.readUInt16BE(34) : 0,
+    width: isKnown ? entry.readUInt16BE(32) : 0,
+    height: isKnown ? entry.readUInt16BE(34) : 0,
     quarterTurned: isQuarterTurned(child(track, 'tkhd')),
   };
 }
@@ -79,13 +79,13 @@ function isQuarterTurned(header: Buffer | undefined): boolean {
 /** Longest length in any field, because a player or provider may use any of them. */
 function declaredSeconds(movie: Movie, tracks: readonly { body: Buffer }[]): number {
   const whole = lengthOf(child(movie.index, 'mvhd'));
-  const told = [whole?.seconds ?? 0];
+  const lengths = [whole?.seconds ?? 0];
   for (const { body } of tracks) {
-    told.push(lengthOf(descendant(body, ['mdia', 'mdhd']))?.seconds ?? 0);
-    told.push(editSeconds(descendant(body, ['edts', 'elst']), whole?.scale ?? 0));
+    lengths.push(lengthOf(descendant(body, ['mdia', 'mdhd']))?.seconds ?? 0);
+    lengths.push(editSeconds(descendant(body, ['edts', 'elst']), whole?.scale ?? 0));
   }
-  if (child(movie.index, 'mvex')) told.push(...fragmentSeconds(movie.file, movie.boxes, scalesOf(movie.index)));
-  return Math.max(...told.filter(Number.isFinite));
+  if (child(movie.index, 'mvex')) lengths.push(...fragmentSeconds(movie.file, movie.boxes, scalesOf(movie.index)));
+  return Math.max(...lengths.filter(Number.isFinite));
 }
 
 /** Ticks per second, by track number. */

@@ -45,8 +45,8 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
   let asking: Promise<void> | undefined;
   const ask = async () => {
     askedMs = Date.now();
-    const told = supported.safeParse(await facilitator.supported().catch(() => undefined));
-    if (told.success) known = feePayersIn(told.data, networks) ?? known;
+    const reply = supported.safeParse(await facilitator.supported().catch(() => undefined));
+    if (reply.success) known = feePayersIn(reply.data, networks) ?? known;
   };
   const current = async (): Promise<KnownFeePayers> => {
     const isFresh = known !== undefined && Date.now() - known.atMs < FRESH_MS;
@@ -68,11 +68,11 @@ export function facilitatorFeePayers(facilitator: Facilitator, networks: readonl
   };
 }
 
-function feePayersIn(told: z.output<typeof supported>, networks: readonly string[]): KnownFeePayers | undefined {
-  const named = told.kinds.flatMap(({ scheme, network, extra }) =>
+function feePayersIn(reply: z.output<typeof supported>, networks: readonly string[]): KnownFeePayers | undefined {
+  const named = reply.kinds.flatMap(({ scheme, network, extra }) =>
     scheme === 'exact' && networks.includes(network) ? (extra?.feePayer ?? []) : [],
   );
-  const signers = [...networks, 'solana:*'].flatMap((network) => told.signers?.[network] ?? []);
+  const signers = [...networks, 'solana:*'].flatMap((network) => reply.signers?.[network] ?? []);
   const [offered, ...others] = [...named, ...signers].filter(isAddress);
   if (offered === undefined) return undefined;
   return { offered, all: new Set([offered, ...others]), atMs: Date.now() };

@@ -7,7 +7,7 @@ import { MAX_POLLS } from './timing.ts';
 const FAILED = failed('The media service failed.');
 const NOT_TAKEN = { accepted: 0 } as const;
 /** Repeated submissions come after growing pauses. */
-const PATIENT = { mostAsked: MAX_POLLS } as const;
+const ALL_POLLS = { mostAsked: MAX_POLLS } as const;
 const RETRIED = { mostAsked: 2 } as const;
 
 export const FAL_SUBMISSIONS: readonly OutcomeRow[] = [
@@ -64,11 +64,11 @@ export const FAL_SUBMISSIONS: readonly OutcomeRow[] = [
     ...once('submit', reply(429, {}, { 'retry-after': '1' })),
     ...RETRIED,
   }),
-  fal('is too busy for good', TIMED_OUT, { ...forGood('submit', reply(429, {})), ...NOT_TAKEN, ...PATIENT }),
+  fal('is too busy for good', TIMED_OUT, { ...forGood('submit', reply(429, {})), ...NOT_TAKEN, ...ALL_POLLS }),
   fal('is too busy for good and asks to be asked at once', TIMED_OUT, {
     ...forGood('submit', reply(429, {}, { 'retry-after': '0' })),
     ...NOT_TAKEN,
-    ...PATIENT,
+    ...ALL_POLLS,
   }),
   fal('is too busy for an hour', TIMED_OUT, {
     ...forGood('submit', reply(429, {}, { 'retry-after': '3600' })),

@@ -69,9 +69,9 @@ describe('credentials and routes', () => {
 
   it('refuses a key that expires while it is cached', async () => {
     const key = await api.newKey('ADMIN', { expiresAt: new Date(Date.now() + 3_600_000) });
-    const knock = async (secret: string) => [(await api.call(ADMIN_ROUTE, { key: secret })).status];
-    expect(await knock(key.secret)).toEqual([200]);
-    await twoHoursLater(api, knock, async () => expect(await knock(key.secret)).toEqual([401]));
+    const readStatuses = async (secret: string) => [(await api.call(ADMIN_ROUTE, { key: secret })).status];
+    expect(await readStatuses(key.secret)).toEqual([200]);
+    await twoHoursLater(api, readStatuses, async () => expect(await readStatuses(key.secret)).toEqual([401]));
   });
 });
 
@@ -153,11 +153,11 @@ describe('cached keys', () => {
     try {
       for (let round = 0; round < 5; round += 1) {
         const { secret, keyId } = await api.newKey('ADMIN');
-        const knock = async (at: TestApi) => (await at.call(ADMIN_ROUTE, { key: secret })).status;
-        expect([await knock(api), await knock(other)]).toEqual([200, 200]);
+        const readStatuses = async (at: TestApi) => (await at.call(ADMIN_ROUTE, { key: secret })).status;
+        expect([await readStatuses(api), await readStatuses(other)]).toEqual([200, 200]);
         await revokeKey(api.opened.dependencies.core.sql, keyId);
-        await announced(() => knock(other), 401);
-        await announced(() => knock(api), 401);
+        await announced(() => readStatuses(other), 401);
+        await announced(() => readStatuses(api), 401);
       }
     } finally {
       await other.stop();

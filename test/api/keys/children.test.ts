@@ -117,8 +117,8 @@ describe('the terms of a child and its parent, which both apply', () => {
     expect(await statusOf(other, child.apiKey)).toBe(200);
     const expiresAt = new Date(Date.now() + 3_600_000);
     await patch(parent.id, { expiresAt: expiresAt.toISOString() });
-    const knock = async (secret: string) => [await statusOf(other, secret), await statusOf(api, secret)];
-    await twoHoursLater(api, knock, async () => {
+    const readStatuses = async (secret: string) => [await statusOf(other, secret), await statusOf(api, secret)];
+    await twoHoursLater(api, readStatuses, async () => {
       await announced(() => statusOf(other, child.apiKey), 401);
       await announced(() => statusOf(api, child.apiKey), 401);
       expect(await shown(child.id)).toBeUndefined();

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect, vi } from 'vitest';
 import type { TestApi } from '../startApi.ts';
 
-type Knock = (secret: string) => Promise<number[]>;
+type ReadStatuses = (secret: string) => Promise<number[]>;
 
 /**
  * Waits until `status` becomes `expected`. The clock stands still, so no cached key becomes old enough to be read again
@@ -17,11 +17,15 @@ export async function announced(status: () => Promise<number>, expected: number,
   }
 }
 
-/** Runs `work` with the clock of the database two hours ahead. A call of `knock` with a new key lets the processes notice. */
-export async function twoHoursLater(api: TestApi, knock: Knock, work: () => Promise<void>): Promise<void> {
+/** Runs `work` with the clock of the database two hours ahead. A call of `readStatuses` with a new key lets the processes notice. */
+export async function twoHoursLater(
+  api: TestApi,
+  readStatuses: ReadStatuses,
+  work: () => Promise<void>,
+): Promise<void> {
   const notice = async () => {
     const { secret } = await api.newKey('ADMIN');
-    for (const status of await knock(secret)) expect(status).toBe(200);
+    for (const status of await readStatuses(secret)) expect(status).toBe(200);
   };
   const { DATABASE_URL: databaseUrl } = api.environment;
   const owner = new pg.Client({ connectionString: databaseUrl });

@@ -71,9 +71,9 @@ describe('POST /api_keys/{id}/rotate', () => {
     const { apiKey } = await rotate(made.id, { overlapSeconds: 3_600 });
     const both = [statusOf(api, made.apiKey), statusOf(other, made.apiKey), statusOf(api, apiKey)];
     expect(await Promise.all(both)).toEqual([200, 200, 200]);
-    const knock = async (secret: string) => [await statusOf(api, secret), await statusOf(other, secret)];
-    await twoHoursLater(api, knock, async () => {
-      expect(await knock(made.apiKey)).toEqual([401, 401]);
+    const readStatuses = async (secret: string) => [await statusOf(api, secret), await statusOf(other, secret)];
+    await twoHoursLater(api, readStatuses, async () => {
+      expect(await readStatuses(made.apiKey)).toEqual([401, 401]);
       expect(await statusOf(api, apiKey)).toBe(200);
     });
   });

@@ -21,7 +21,7 @@ afterAll(async () => {
 /** Keeps cached keys from becoming old enough to be read again without an announcement. */
 const STOPPED_CLOCK = '--import=data:text/javascript,performance.now=()=>1000';
 const statusOf = async (key: string) => (await ask(second, 'GET /jobs', { key })).status;
-const knock = async (key: string) => [await statusOf(key)];
+const readStatuses = async (key: string) => [await statusOf(key)];
 const patch = async (id: string, change: Record<string, unknown>) =>
   expect((await ask(api, 'PATCH /api_keys', { key: admin, body: { id, ...change } })).status).toBe(200);
 
@@ -44,7 +44,7 @@ describe('a change in another process, seen at once', () => {
     const expiresAt = new Date(Date.now() + 3_600_000);
     await patch(id, { expiresAt: expiresAt.toISOString() });
     expect(await statusOf(apiKey)).toBe(200);
-    await twoHoursLater(api, knock, async () => {
+    await twoHoursLater(api, readStatuses, async () => {
       await expect.poll(() => statusOf(apiKey)).toBe(401);
       const gone = await ask(api, 'PATCH /api_keys', { key: admin, body: { id, expiresAt: null } });
       expect([gone.status, gone.body]).toEqual([400, { error: 'API key not found or expired' }]);
@@ -56,7 +56,7 @@ describe('a change in another process, seen at once', () => {
     const { id, apiKey } = await create(api, admin, { expiresAt: expiresAt.toISOString() });
     expect(await statusOf(apiKey)).toBe(200);
     await patch(id, { expiresAt: '' });
-    await twoHoursLater(api, knock, async () => {
+    await twoHoursLater(api, readStatuses, async () => {
       await expect.poll(() => statusOf(apiKey)).toBe(200);
     });
   });

@@ -10,7 +10,7 @@ const RUNS = process.env.FAREBOX_TEST_LONG ? 100_000 : 3_000;
 /** All steps of a text read in pieces of this size, and the final problem. */
 function stepsOf(text: string, { pieceBytes = 1_000_000, limits = NO_LIMITS as JsonLimits, told = 99 } = {}) {
   const reader = new JsonReader(limits);
-  reader.toldDepth = told;
+  reader.reportedDepth = told;
   const bytes = Buffer.from(text);
   const steps: [string, number, string?][] = [];
   try {
@@ -91,7 +91,7 @@ describe('the JSON reader', () => {
     const text = '{"jsonrpc":"2.0","id":1,"\\u0069d" : 2,"idx":3,"result":4,"jsonrpc":"1.0"}';
     for (let pieceBytes = 1; pieceBytes < 99; pieceBytes += 1) {
       const reader = new JsonReader(NO_LIMITS, members);
-      reader.toldDepth = 1;
+      reader.reportedDepth = 1;
       const found: [number, string][] = [];
       for (let from = 0; from < text.length; from += pieceBytes) {
         const isLast = from + pieceBytes >= text.length;

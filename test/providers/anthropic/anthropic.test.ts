@@ -3,7 +3,7 @@ import type { ChatMessage, ChatRequest, MediaPart } from '../../../domain/text/c
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createAnthropic } from '../../../providers/anthropic/anthropic.ts';
 import { type AnthropicScript, type AnthropicStub, type Block, startAnthropicStub } from '../../stubs/anthropic.ts';
-import { PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../stubs/timeouts.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 let stub: AnthropicStub;
@@ -16,7 +16,7 @@ beforeEach(async () => {
     baseUrl: `${baseUrl}/v1/`,
     apiKey,
     allowPrivateNetwork: true,
-    timeouts: PATIENT,
+    timeouts: LONG_TIMEOUTS,
   });
 });
 afterEach(async () => {

@@ -3,7 +3,7 @@ import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
 import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';
-import { PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../stubs/timeouts.ts';
 import { type Call, type Caller, createCaller, effect, music, speech } from './callElevenLabs.ts';
 
 let stub: ElevenLabsStub;
@@ -129,7 +129,7 @@ describe('the outcome of an audio order', () => {
   it('is unknown after an abort while the service works, and not accepted before anything was sent', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
-    const running = run({ ...music(), signal: abort.signal, options: { timeouts: PATIENT } });
+    const running = run({ ...music(), signal: abort.signal, options: { timeouts: LONG_TIMEOUTS } });
     await expect.poll(() => stub.generated.length).toBe(1);
     abort.abort();
     expect((await running).status).toBe('unknown');

@@ -4,7 +4,7 @@ import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.t
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../stubs/elevenlabsFaults.ts';
-import { PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../stubs/timeouts.ts';
 import { type Call, type Caller, createCaller } from './callElevenLabs.ts';
 
 let stub: ElevenLabsStub;
@@ -92,7 +92,7 @@ describe('a lost reply', () => {
   it('is unknown after an abort while the service works, and not accepted before anything was sent', async () => {
     const abort = new AbortController();
     stub.next.push({ kind: 'hang' });
-    const running = run({ signal: abort.signal, options: { timeouts: PATIENT } });
+    const running = run({ signal: abort.signal, options: { timeouts: LONG_TIMEOUTS } });
     await expect.poll(() => stub.accepted.length).toBe(1);
     abort.abort();
     expect((await running).status).toBe('unknown');

@@ -16,7 +16,7 @@ import type {
 } from '../../../providers/shared/provider.ts';
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import type { FalStub } from '../../stubs/fal/fal.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 
 export const MUSIC = 'fal-ai/stable-audio-25/text-to-audio';
 export const VIDEO = 'wan/v2.6/text-to-video';
@@ -43,8 +43,8 @@ export async function createCaller(stub: () => FalStub): Promise<Caller> {
           baseUrl: stub().baseUrl,
           allowPrivateNetwork: true,
           timeouts: Object.values(stub().faults).some((each) => each.some(({ kind }) => kind === 'hang'))
-            ? HASTY
-            : PATIENT,
+            ? SHORT_TIMEOUTS
+            : LONG_TIMEOUTS,
           ...options,
         },
         guardedFetch,

@@ -3,12 +3,12 @@ import { createGuardedFetch } from '../../../infra/http/guardedFetch.ts';
 import { createFalMedia } from '../../../providers/fal/media/falMedia.ts';
 import type { MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
-import { PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../stubs/timeouts.ts';
 
 export function falMedia(own: Pick<ServiceAccess, 'apiKey' | 'baseUrl' | 'timeouts'>): Required<MediaProvider> {
   const options = {
     allowPrivateNetwork: true,
-    timeouts: PATIENT,
+    timeouts: LONG_TIMEOUTS,
     ...own,
   };
   const guardedFetch = createGuardedFetch({ allowPrivateHosts: [], failureFloorMs: 1 });

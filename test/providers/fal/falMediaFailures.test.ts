@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { MediaCallContext, MediaProvider } from '../../../providers/shared/mediaProvider.ts';
 import { until } from '../../harness/until.ts';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 import {
   createMediaCaller,
   cutout,
@@ -279,7 +279,7 @@ async function run(row: Row, operate: Operate): Promise<void> {
   const stub = await startFalStub();
   try {
     row.plan(stub);
-    const timeouts = stub.faults.submit?.[0]?.kind === 'hang' ? HASTY : PATIENT;
+    const timeouts = stub.faults.submit?.[0]?.kind === 'hang' ? SHORT_TIMEOUTS : LONG_TIMEOUTS;
     const provider = falMedia({ baseUrl: stub.baseUrl, apiKey: row.apiKey ?? stub.apiKey, timeouts });
     const context = await helper.context(row.signal?.(stub));
     const ended = await operate(provider, context).then(

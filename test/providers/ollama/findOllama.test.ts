@@ -5,7 +5,7 @@ import { findOllama } from '../../../providers/ollama/findOllama.ts';
 import { type OllamaModel, type OllamaStub, startOllamaStub } from '../../stubs/ollama.ts';
 
 /** Long enough for a busy machine. */
-const PATIENT = { listMs: 20_000, showMs: 20_000 };
+const LONG_TIMEOUTS = { listMs: 20_000, showMs: 20_000 };
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -20,7 +20,7 @@ async function ollama(models: Record<string, OllamaModel>): Promise<OllamaStub> 
 
 async function lookAt(models: Record<string, OllamaModel>) {
   const { address } = await ollama(models);
-  return await findOllama({ address, ...PATIENT });
+  return await findOllama({ address, ...LONG_TIMEOUTS });
 }
 
 async function server(listener: RequestListener): Promise<string> {
@@ -130,7 +130,7 @@ describe('an Ollama', () => {
     const time = (at: number) => new Date(Date.UTC(2025, 0, 1) + at * 60_000).toISOString();
     const models = Array.from({ length: 10_000 }, (_, at) => [`m${at}:latest`, { ...CHAT, modifiedAt: time(at) }]);
     const stub = await ollama(Object.fromEntries(models));
-    const found = await findOllama({ address: stub.address, ...PATIENT });
+    const found = await findOllama({ address: stub.address, ...LONG_TIMEOUTS });
     expect(stub.shown).toHaveLength(200);
     expect(found?.models.map(({ id }) => id)).toEqual(Array.from({ length: 200 }, (_, at) => `m${9_999 - at}:latest`));
     expect(found?.leftOut).toBe(9_800);

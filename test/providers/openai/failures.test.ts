@@ -5,7 +5,7 @@ import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createOpenAi, type OpenAiOptions } from '../../../providers/openai/openai.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
 import type { ChatScript } from '../../stubs/openaiScript.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 import { chatRequest, collect, context, failureOf } from '../chatRequest.ts';
 
 let stub: OpenAiStub;
@@ -24,7 +24,7 @@ const PROMPT = 'Say hello.';
 
 function provider(change: Partial<OpenAiOptions> = {}) {
   const isSilent = stub.next.some(({ hang, delayMs }) => hang !== undefined || delayMs !== undefined);
-  const timeouts = isSilent ? HASTY : PATIENT;
+  const timeouts = isSilent ? SHORT_TIMEOUTS : LONG_TIMEOUTS;
   const options = { name: 'llm', baseUrl: stub.baseUrl, apiKey: SECRET, allowPrivateNetwork: true, timeouts };
   const made = createOpenAi({ ...options, ...change });
   opened.push(made);
@@ -212,10 +212,10 @@ describe('a stream', () => {
     let text = '';
     const drip = async (sentTokens: number) => {
       await expect.poll(() => text.length).toBe(sentTokens);
-      if (sentTokens < tokens.length) await vi.advanceTimersByTimeAsync(HASTY.idleMs * 0.6);
+      if (sentTokens < tokens.length) await vi.advanceTimersByTimeAsync(SHORT_TIMEOUTS.idleMs * 0.6);
     };
     stub.next.push({ tokens, pause: drip });
-    const dripping = await provider({ timeouts: HASTY }).stream(chatRequest(), context());
+    const dripping = await provider({ timeouts: SHORT_TIMEOUTS }).stream(chatRequest(), context());
     for await (const events of dripping.events) {
       for (const event of events) text += event.type === 'delta' ? (event.delta.content ?? '') : '';
     }
@@ -283,7 +283,7 @@ describe('a request that is not sent or not answered', () => {
   it("times out at the caller's deadline", async () => {
     stub.next.push({ hang: 'head' });
     const caller = new AbortController();
-    const failure = failureOf(provider({ timeouts: PATIENT }).complete(chatRequest(), context(caller.signal)));
+    const failure = failureOf(provider({ timeouts: LONG_TIMEOUTS }).complete(chatRequest(), context(caller.signal)));
     await expect.poll(() => stub.received.length).toBe(1);
     caller.abort(new DOMException('late', 'TimeoutError'));
     expect(await failure).toMatchObject({ reason: 'timeout' });

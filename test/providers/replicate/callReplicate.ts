@@ -15,8 +15,8 @@ import type {
   Outcome,
   VideoRequest,
 } from '../../../providers/shared/provider.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import type { ReplicateStub } from '../../stubs/replicate/replicate.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 
 export const DEADLINE_MS = 90_000;
 
@@ -37,7 +37,7 @@ export async function createCaller(stub: () => ReplicateStub): Promise<Caller> {
       apiKey: stub().apiKey,
       baseUrl: stub().baseUrl,
       allowPrivateNetwork: true,
-      timeouts: stub().faults.some(({ fault }) => fault.kind === 'hang') ? HASTY : PATIENT,
+      timeouts: stub().faults.some(({ fault }) => fault.kind === 'hang') ? SHORT_TIMEOUTS : LONG_TIMEOUTS,
       deadlineMs: DEADLINE_MS,
       guardedFetch: createGuardedFetch({
         allowPrivateHosts: [new URL(stub().deliveryUrl).host],

@@ -3,8 +3,8 @@ import type { MediaCallContext } from '../../../providers/shared/mediaProvider.t
 import { greyPng } from '../../engines/media/pictureFiles.ts';
 import { until } from '../../harness/until.ts';
 import { testWav } from '../../stubs/elevenlabsAudio.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import { type ReplicateStub, type StubFault, startReplicateStub } from '../../stubs/replicate/replicate.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 import {
   createMediaCaller,
   cutout,
@@ -244,7 +244,7 @@ async function run(row: Row, { operate, file }: Operation): Promise<void> {
     stub.moments = [{ status: 'starting' }, { status: 'succeeded', output }];
     row.plan(stub);
     const isSilent = stub.faults.some(({ fault }) => fault.kind === 'hang');
-    const media = replicateMedia({ ...stub, apiKey: secret }, isSilent ? HASTY : PATIENT);
+    const media = replicateMedia({ ...stub, apiKey: secret }, isSilent ? SHORT_TIMEOUTS : LONG_TIMEOUTS);
     const ended = await operate(media, await helper.context(row.signal?.(stub))).then(
       () => undefined,
       (error: unknown) => error,

@@ -5,7 +5,6 @@ import { createBrave } from '../../../providers/search/brave.ts';
 import { createSearch } from '../../../providers/search/createSearch.ts';
 import { plainText, type SearchProvider } from '../../../providers/search/searchProvider.ts';
 import { createSearxng } from '../../../providers/search/searxng.ts';
-import { HASTY, PATIENT } from '../../stubs/patience.ts';
 import {
   answering,
   BRAVE_KEY,
@@ -15,6 +14,7 @@ import {
   startBraveStub,
   startSearxngStub,
 } from '../../stubs/searchEngines.ts';
+import { LONG_TIMEOUTS, SHORT_TIMEOUTS } from '../../stubs/timeouts.ts';
 
 let braveStub: EngineStub;
 let searxngStub: EngineStub;
@@ -27,10 +27,10 @@ let hastySearxng: SearchProvider;
 beforeAll(async () => {
   braveStub = await startBraveStub();
   searxngStub = await startSearxngStub();
-  const common = { allowPrivateNetwork: true, timeouts: PATIENT };
+  const common = { allowPrivateNetwork: true, timeouts: LONG_TIMEOUTS };
   brave = createBrave({ ...common, apiKey: BRAVE_KEY, baseUrl: braveStub.baseUrl });
   searxng = createSearxng({ ...common, baseUrl: searxngStub.baseUrl });
-  const hasty = { ...common, timeouts: HASTY };
+  const hasty = { ...common, timeouts: SHORT_TIMEOUTS };
   hastyBrave = createBrave({ ...hasty, apiKey: BRAVE_KEY, baseUrl: braveStub.baseUrl });
   hastySearxng = createSearxng({ ...hasty, baseUrl: searxngStub.baseUrl });
 });

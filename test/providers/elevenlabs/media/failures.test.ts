@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.ts';
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../../stubs/elevenlabsFaults.ts';
-import { PATIENT } from '../../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../../stubs/timeouts.ts';
 import { failureOf } from '../../chatRequest.ts';
 import { heard, type MediaDesk, openDesk, speechOrder, TEXT, transcriptionOrder } from './callMedia.ts';
 
@@ -118,7 +118,7 @@ it('reports the retry delay of the service', async () => {
 it('closes the connection when the client disconnects', async () => {
   const left = new AbortController();
   desk.stub.next.push({ kind: 'hang' });
-  const asked = desk.open(PATIENT).transcribe(transcriptionOrder(desk.recording), desk.context(left.signal));
+  const asked = desk.open(LONG_TIMEOUTS).transcribe(transcriptionOrder(desk.recording), desk.context(left.signal));
   const failure = failureOf(asked);
   await expect.poll(() => desk.stub.forms.length).toBe(1);
   left.abort();

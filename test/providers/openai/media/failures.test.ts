@@ -4,7 +4,7 @@ import type { UpstreamFailureReason } from '../../../../domain/upstreamFailure.t
 import { silentMp3, testWav } from '../../../stubs/elevenlabsAudio.ts';
 import type { StubBehaviour } from '../../../stubs/elevenlabsFaults.ts';
 import { STUB_PNG } from '../../../stubs/openaiMedia.ts';
-import { PATIENT } from '../../../stubs/patience.ts';
+import { LONG_TIMEOUTS } from '../../../stubs/timeouts.ts';
 import { failureOf } from '../../chatRequest.ts';
 import {
   heard,
@@ -180,7 +180,7 @@ describe('an abort', () => {
     desk.stub.next.push({ kind: 'hang' });
     const left = new AbortController();
     const context = await desk.context(left.signal);
-    const media = desk.open({ timeouts: PATIENT });
+    const media = desk.open({ timeouts: LONG_TIMEOUTS });
     const asked = {
       makeImages: () => media.makeImages(imageOrder(), context),
       editImage: () => media.editImage(imageEdit(desk.folder), context),
