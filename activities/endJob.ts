@@ -23,7 +23,7 @@ import { stopAtProvider } from './stopAtProvider.ts';
 import type { AcceptedTerms, EndJobInput, EndJobResult, SourceDiscard } from './types.ts';
 
 export async function endJob(dependencies: ActivityDependencies, input: EndJobInput): Promise<EndJobResult> {
-  const { before, counted, isStopped, ...ended } = await endWithinBudget(dependencies, input);
+  const { before, counted, isStopped, ...ended } = await endOrStopAtProvider(dependencies, input);
   if (ended.refused) return ended;
   await failpoint('refund-lost');
   if (before) {
@@ -51,12 +51,13 @@ interface JobEnd extends EndJobResult {
 }
 
 /** When the budget is spent, the provider may still have stopped: then there is nothing to pay for. */
-async function endWithinBudget(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
+async function endOrStopAtProvider(dependencies: ActivityDependencies, input: EndJobInput): Promise<JobEnd> {
   const { queueId } = input;
   const ended = await refundAndEnd(dependencies, input);
   if (!ended.refused || !ended.before) return ended;
   const isStopped = await stopAtProvider(dependencies, { queueId, ...ended.before });
   if (!isStopped) return ended;
+  // Nothing is owed to the provider, so the refund does not count against the budget of this client.
   return { ...(await refundAndEnd(dependencies, { ...input, isEndedByClient: false })), isStopped };
 }
 

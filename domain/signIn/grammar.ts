@@ -22,27 +22,27 @@ const URI_HOST = new RegExp(`^[Hh][Tt][Tt][Pp][Ss]?://${HOST}(?::[0-9]{1,5})?(?:
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** Most characters per field. */
-const LONGEST = { domain: 300, uri: 2_048, statement: 1_024, requestId: 256 } as const;
+const MAX_LENGTHS = { domain: 300, uri: 2_048, statement: 1_024, requestId: 256 } as const;
 
 export const NONCE = /^[A-Za-z0-9]{8,128}$/;
 export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 export const SOLANA_ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
 export function isUri(text: string): boolean {
-  return text.length <= LONGEST.uri && URI.test(text);
+  return text.length <= MAX_LENGTHS.uri && URI.test(text);
 }
 
 export function isDomain(text: string): boolean {
-  return text !== '' && text.length <= LONGEST.domain && DOMAIN.test(text);
+  return text !== '' && text.length <= MAX_LENGTHS.domain && DOMAIN.test(text);
 }
 
 export function isStatement(text: string): boolean {
-  return text.length <= LONGEST.statement && STATEMENT.test(text);
+  return text.length <= MAX_LENGTHS.statement && STATEMENT.test(text);
 }
 
 /** At least one character; the grammar allows none. */
 export function isRequestId(text: string): boolean {
-  return text.length <= LONGEST.requestId && REQUEST_ID.test(text);
+  return text.length <= MAX_LENGTHS.requestId && REQUEST_ID.test(text);
 }
 
 /** Host in lower case, without protocol, port and path; undefined without one, or with a user before an @. */

@@ -5,11 +5,11 @@ import { invalidChainId, networkOfPayload, networkOfText, type SignInPayload } f
 import { type SignInCode, SignInRefused } from './refused.ts';
 import { type SignInFields, writeSignInText } from './text.ts';
 
-export const OLDEST_MS = 300_000;
-export const FARTHEST_AHEAD_MS = 30_000;
+export const MAX_AGE_MS = 300_000;
+export const MAX_AHEAD_MS = 30_000;
 const TIMESTAMP_WITHIN_MS = 30_000;
 /** A nonce is stored until everything signed with it is too old, plus the difference that clocks may have. */
-export const REMEMBERED_MS = OLDEST_MS + 30_000;
+export const REMEMBERED_MS = MAX_AGE_MS + 30_000;
 
 export interface SignInRules {
   nowMs: number;
@@ -123,11 +123,11 @@ function checkTimes({ fields, timestamp }: SignInPayload, nowMs: number): number
     throw refused('TIMESTAMP_MISMATCH', 'The timestamp is more than 30 seconds away from Issued At.');
   }
   // The negated comparison also refuses NaN.
-  if (!(nowMs - issuedAtMs <= OLDEST_MS)) {
+  if (!(nowMs - issuedAtMs <= MAX_AGE_MS)) {
     throw refused('EXPIRED', 'The sign-in was issued more than 5 minutes ago; sign a new one.');
   }
   if (!(nowMs < expiresAtMs)) throw refused('EXPIRED', 'The sign-in has expired; sign a new one.');
-  if (!(issuedAtMs - nowMs <= FARTHEST_AHEAD_MS)) {
+  if (!(issuedAtMs - nowMs <= MAX_AHEAD_MS)) {
     throw refused('FUTURE_TIMESTAMP', 'The sign-in was issued more than 30 seconds in the future.');
   }
   if (!(nowMs >= startsAtMs)) throw refused('NOT_BEFORE', 'The sign-in is not valid yet.');

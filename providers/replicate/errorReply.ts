@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { WholeReply } from '../../infra/http/serviceHttp.ts';
 import { GATEWAY_STATUSES, retryAfterMs } from '../shared/failedReply.ts';
 import type { FailedOutcome, RefusalReason } from '../shared/provider.ts';
-import { parseJson } from '../shared/textFailures.ts';
-import { failedOutcome, isContentPolicy, oneLine } from './prediction.ts';
+import { oneLine, parseJson } from '../shared/textFailures.ts';
+import { failedOutcome, isContentPolicy } from './prediction.ts';
 
 const text = z.string().optional().catch(undefined);
 const invalidField = z.object({ field: text, description: text });

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { FailedOutcome } from '../shared/provider.ts';
 import type { MediumKind } from '../shared/queuedJobs.ts';
-import { parseJson } from '../shared/textFailures.ts';
+import { oneLine, parseJson } from '../shared/textFailures.ts';
 import type { QueueState } from '../shared/waitFor.ts';
 
 const prediction = z.object({
@@ -131,18 +131,8 @@ function isAddress(text: string): boolean {
   return text.length <= MAX_ADDRESS_LENGTH && /^https?:\/\//i.test(text) && URL.canParse(text);
 }
 
-const MAX_WORDS = 300;
-/** Longest text that is inspected. */
+/** Longest text that is searched. */
 const MAX_READ = 2_000;
-
-/** Makes upstream text one line of bounded length for clients and logs. */
-export function oneLine(text: string): string {
-  return text
-    .slice(0, MAX_READ)
-    .replace(/[\p{C}\s]+/gu, ' ')
-    .trim()
-    .slice(0, MAX_WORDS);
-}
 
 /**
  * Texts by which models refuse content, because there is no field for it: E005 of hosted models ("flagged as

@@ -74,12 +74,14 @@ export function printableType(text: string): string {
 }
 
 const MAX_WORDS = 300;
+/** Longest text that is inspected. */
+const MAX_READ = 2_000;
 
-/** Makes upstream text one line of bounded length for clients. */
+/** Makes upstream text one line of bounded length for clients and logs. */
 export function oneLine(value: unknown): string {
   if (typeof value !== 'string') return '';
   return value
-    .slice(0, 4 * MAX_WORDS)
+    .slice(0, MAX_READ)
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_WORDS);

@@ -3,8 +3,8 @@ import { MAX_HEADER_JSON_LENGTH } from '../../../domain/headerJson.ts';
 import { readPayload } from '../../../domain/signIn/payload.ts';
 import { SignInRefused } from '../../../domain/signIn/refused.ts';
 import {
-  FARTHEST_AHEAD_MS,
-  OLDEST_MS,
+  MAX_AGE_MS,
+  MAX_AHEAD_MS,
   REMEMBERED_MS,
   readSignIn,
   type SignInRules,
@@ -136,11 +136,11 @@ describe('the time window in milliseconds', () => {
 
   test('stores a nonce for as long as its message may be accepted', () => {
     // Accepted from 30 s before to 5 min after its issue, and stored until 30 s after that.
-    expect(REMEMBERED_MS).toBe(OLDEST_MS + 30_000);
-    for (const ms of [-FARTHEST_AHEAD_MS, 0, OLDEST_MS]) {
-      expect(readIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + OLDEST_MS + 30_000);
+    expect(REMEMBERED_MS).toBe(MAX_AGE_MS + 30_000);
+    for (const ms of [-MAX_AHEAD_MS, 0, MAX_AGE_MS]) {
+      expect(readIn(encode(lasting), at(ms)).rememberUntilMs).toBe(NOW_MS + MAX_AGE_MS + 30_000);
     }
-    expect(codeOf(lasting, at(OLDEST_MS + 1))).toBe('EXPIRED');
+    expect(codeOf(lasting, at(MAX_AGE_MS + 1))).toBe('EXPIRED');
   });
 });
 
