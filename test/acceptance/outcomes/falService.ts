@@ -1,6 +1,6 @@
 /** fal stub for one row, and functions that describe its behaviour. */
-import { createServer } from 'node:http';
-import { type AddressInfo, connect, createServer as listenRaw, type Server } from 'node:net';
+import { connect, createServer as listenRaw } from 'node:net';
+import { freePorts } from '../../../dev/stack/freePorts.ts';
 import { type FalStub, startFalStub } from '../../stubs/fal/fal.ts';
 import type { FalFault, FalStage } from '../../stubs/fal/faults.ts';
 import { FILM, SONG } from './media.ts';
@@ -50,9 +50,7 @@ async function startRow(plan: FalPlan, kind: 'audio' | 'video'): Promise<RowServ
 
 /** Gives the stub an address that refuses connections until the time is over. */
 async function openLater(stub: FalStub, refusesForMs: number): Promise<{ close(): void }> {
-  const placeholder = createServer();
-  const port = await listenAt(placeholder, 0);
-  await new Promise((resolve) => placeholder.close(resolve));
+  const [port] = await freePorts(1);
   const { port: stubPort } = new URL(stub.baseUrl);
   stub.baseUrl = `http://127.0.0.1:${port}`;
   const gate = listenRaw((client) => {
@@ -68,11 +66,6 @@ async function openLater(stub: FalStub, refusesForMs: number): Promise<{ close()
       if (gate.listening) gate.close();
     },
   };
-}
-
-async function listenAt(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }
 
 export function reply(status: number, body?: unknown, headers?: Record<string, string>): FalFault {

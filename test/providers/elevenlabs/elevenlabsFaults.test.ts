@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../dev/stack/freePorts.ts';
 import type { ServiceAccess } from '../../../providers/shared/serviceAddresses.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3, testWav } from '../../stubs/elevenlabsAudio.ts';
@@ -65,10 +65,7 @@ describe('a lost reply', () => {
   });
 
   it('means not accepted after a refused connection, an unknown name or a forbidden address', async () => {
-    const free = createServer();
-    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
-    const { port } = free.address() as { port: number };
-    await new Promise((resolve) => free.close(resolve));
+    const [port] = await freePorts(1);
     const unreachable: Partial<ServiceAccess>[] = [
       { baseUrl: `http://127.0.0.1:${port}` },
       { baseUrl: 'http://nowhere.invalid' },

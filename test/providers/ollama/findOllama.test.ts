@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
-import net, { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../dev/stack/freePorts.ts';
 import { findOllama } from '../../../providers/ollama/findOllama.ts';
 import { type OllamaModel, type OllamaStub, startOllamaStub } from '../../stubs/ollama.ts';
 
@@ -137,10 +138,7 @@ describe('an Ollama', () => {
   });
 
   it('that is not running is absent at once after a refused connection', async () => {
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => free.once('listening', resolve));
-    const { port } = free.address() as AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
+    const [port] = await freePorts(1);
     expect(await findOllama({ address: `http://127.0.0.1:${port}`, listMs: 3_600_000 })).toBeUndefined();
   });
 });

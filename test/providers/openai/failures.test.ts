@@ -1,6 +1,6 @@
 /** Upstream failures, and the reason that each is mapped to. */
-import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { freePorts } from '../../../dev/stack/freePorts.ts';
 import type { UpstreamFailureReason } from '../../../domain/upstreamFailure.ts';
 import { createOpenAi, type OpenAiOptions } from '../../../providers/openai/openai.ts';
 import { type OpenAiStub, startOpenAiStub } from '../../stubs/openai.ts';
@@ -241,10 +241,7 @@ describe('a stream', () => {
 
 describe('a request that is not sent or not answered', () => {
   it('was certainly not sent after a closed port, an unknown name, a forbidden network or a missing TLS', async () => {
-    const free = createServer();
-    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
-    const { port } = free.address() as { port: number };
-    await new Promise((resolve) => free.close(resolve));
+    const [port] = await freePorts(1);
     const options: Partial<OpenAiOptions>[] = [
       { baseUrl: `http://127.0.0.1:${port}/v1` },
       { baseUrl: 'http://nowhere.invalid/v1' },
