@@ -1,8 +1,10 @@
 /** Steps of an edit: POST /image/multi-edit, /image/edit and /images/edits (IMAGE-1 to IMAGE-7). */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { InpaintModel } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';
-import type { AspectRatio, ImageFormat } from '../../domain/images/images.ts';
+import type { AspectRatio, ImageFormat, PixelSize } from '../../domain/images/images.ts';
 import { SOURCE_PIXELS } from '../../domain/images/images.ts';
 import {
   aspectRatioOf,
@@ -44,8 +46,11 @@ export interface EditOrder {
   prompt: string;
   images: readonly SentImage[];
   aspectRatio: AspectRatio | 'auto' | undefined;
+  size?: PixelSize | undefined;
   resolution: string | undefined;
   quality: Quality | undefined;
+  /** Number of results. */
+  count: number;
   format: ImageFormat | undefined;
   safeMode: { wished: boolean | undefined; usual: boolean };
   enhances: boolean;
@@ -53,8 +58,8 @@ export interface EditOrder {
   anonUserId: string | undefined;
   /** A resolution that the model does not support is an error. */
   strict: boolean;
-  /** Makes the answer from the result; default: the picture itself. */
-  present?(made: MadeImage, headers: Record<string, string>): Promise<Answer>;
+  /** Makes the answer from the results; default: the first picture itself. */
+  present?(made: readonly MadeImage[], headers: Record<string, string>): Promise<Answer>;
 }
 
 export async function editImages(
@@ -62,7 +67,7 @@ export async function editImages(
   request: ImageRequest<unknown>,
   order: EditOrder,
 ): Promise<Answer> {
-  const { named, present = fileAnswer } = order;
+  const { named, present = firstFile } = order;
   const tier = checkFields(named.model, order);
   const isSafe = safeMode(dependencies, named.model, order.safeMode);
   const maker = imageProviderOf(dependencies, named.model, 'editImage');
@@ -82,9 +87,9 @@ export async function editImages(
       work: async (noteMade) => {
         const prompt = enhancer && (await rewritePrompt(enhancer, rewritingOf(named.model, edit), request));
         const final = { ...edit, ...(prompt !== undefined && { prompt }) };
-        const making = { maker, edit: final, sent: order.images, workspace, noteMade };
+        const making = { maker, edit: final, count: order.count, sent: order.images, workspace, noteMade };
         const made = await make(dependencies, request, making);
-        const headers = { ...headersOf(named, [made]), ...(prompt !== undefined && promptHeader(prompt)) };
+        const headers = { ...headersOf(named, made), ...(prompt !== undefined && promptHeader(prompt)) };
         return await present(made, headers);
       },
     });
@@ -132,6 +137,7 @@ function toEdit({ caller }: ImageRequest<unknown>, { named, order, images, tier,
     prompt: order.prompt,
     images,
     ...(aspectRatio && { aspectRatio, isRatioInferred }),
+    ...order.size,
     ...(tier.resolution !== undefined && { resolution: tier.resolution }),
     ...(tier.quality && { quality: tier.quality }),
     format: order.format ?? usualFormat(tier.resolution),
@@ -147,14 +153,14 @@ interface PricedEdit {
 }
 
 function purchaseOfEdit(model: InpaintModel, { order, tier, requestId }: PricedEdit) {
-  const { images, enhances } = order;
-  const edit = priceOfEdit(model.spec, { ...tier, imageCount: images.length });
-  if (!edit) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
+  const { images, enhances, count } = order;
+  const edits = priceOfEdit(model.spec, { ...tier, imageCount: images.length, count });
+  if (!edits) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} has no price.` });
   const remarks = tierRemarks(tier);
   if (images.length > 1) remarks.push(`${images.length} input images`);
   if (enhances) remarks.push('prompt rewritten');
-  const price = enhances ? plus(edit, ENHANCEMENT) : edit;
-  return purchaseOf(model, { price, unit: 'edit', units: 1, requestId, remarks });
+  const price = enhances ? plus(edits, ENHANCEMENT) : edits;
+  return purchaseOf(model, { price, unit: 'edit', units: count, requestId, remarks });
 }
 
 const MAX_PROMPT_LENGTH = 32_768;
@@ -167,6 +173,7 @@ function rewritingOf({ spec }: InpaintModel, { prompt, images, endUser }: ImageE
 interface EditTask {
   maker: ReturnType<typeof imageProviderOf<'editImage'>>;
   edit: ImageEdit;
+  count: number;
   sent: readonly SentImage[];
   workspace: ImageWorkspace;
   noteMade(): void;
@@ -175,13 +182,42 @@ interface EditTask {
 async function make(
   dependencies: Dependencies,
   { signal, waitFor }: ImageRequest<unknown>,
-  { maker, edit, sent, workspace, noteMade }: EditTask,
-) {
+  { maker, edit, count, sent, workspace, noteMade }: EditTask,
+): Promise<readonly MadeImage[]> {
   const images = await waitFor(prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }));
-  const made = await waitFor(maker.editImage({ ...edit, images }, { workFolder: workspace.folder, signal }));
-  noteMade();
-  const [image = made] = await waitFor(
-    finishImages(dependencies, { provider: maker, made: [made] }, { ...workspace, format: edit.format }),
+  const made = await waitFor(
+    untilOneFails(count, signal, async (index, context) => {
+      const workFolder = join(workspace.folder, `edit-${index}`);
+      await mkdir(workFolder);
+      return await maker.editImage({ ...edit, images }, { workFolder, signal: context });
+    }),
   );
-  return image;
+  noteMade();
+  return await waitFor(finishImages(dependencies, { provider: maker, made }, { ...workspace, format: edit.format }));
+}
+
+/** Runs `count` pieces of work at once. After a failure the others are aborted and awaited. */
+async function untilOneFails<T>(
+  count: number,
+  signal: AbortSignal,
+  work: (index: number, signal: AbortSignal) => Promise<T>,
+): Promise<T[]> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const running = Array.from({ length: count }, (_, index) =>
+    work(index, either).catch((error: unknown) => {
+      failed.abort();
+      throw error;
+    }),
+  );
+  try {
+    return await Promise.all(running);
+  } finally {
+    await Promise.allSettled(running);
+  }
+}
+
+async function firstFile([made]: readonly MadeImage[], headers: Record<string, string>): Promise<Answer> {
+  if (!made) throw new Error('no image');
+  return await fileAnswer(made, headers);
 }

@@ -1,12 +1,12 @@
 /** POST /image/multi-edit, POST /image/edit and POST /images/edits (IMAGE-1). */
 import { type AspectRatio, SOURCE_BYTES } from '../../domain/images/images.ts';
-import { wrongAspectRatio } from '../../domain/images/offer.ts';
+import { qualityOf, resolutionOfSize, wrongAspectRatio } from '../../domain/images/offer.ts';
 import type { SpooledText } from '../body/spooledText.ts';
 import { invalid } from '../http/invalid.ts';
 import { defineRoute, type UploadedFile } from '../http/route.ts';
 import { editImages, requireEditModel } from './edit.ts';
 import { DEADLINE_MS } from './imagePipeline.ts';
-import { asOpenAi, withDefaultModel } from './openAi.ts';
+import { asOpenAi, pixelsOf, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import {
   type EditBody,
@@ -65,6 +65,7 @@ export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
       }),
       images: sent.map((source, index) => ({ field: `images[${index}]`, source })),
       quality: body.quality,
+      count: 1,
       safeMode: { wished: body.safe_mode, usual: false },
       strict: false,
     });
@@ -93,13 +94,14 @@ export const editRoute = defineRoute<'buyer', EditBody>({
       }),
       images: [oneImage(file ?? body.image)],
       quality: undefined,
+      count: 1,
       safeMode: { wished: body.safe_mode, usual: true },
       strict: true,
     });
   },
 });
 
-/** Uses only the ratio of OpenAI's sizes: each model has its own resolution. */
+/** Ratios of OpenAI's sizes, for models that take no size in pixels. */
 const RATIOS: Partial<Record<string, AspectRatio>> = {
   ...{ '256x256': '1:1', '512x512': '1:1', '1024x1024': '1:1', '1536x1024': '3:2', '1024x1536': '2:3' },
   ...{ '1792x1024': '16:9', '1024x1792': '9:16' },
@@ -127,20 +129,23 @@ export const openAiEditRoute = defineRoute<'buyer', OpenAiEditFields>({
     const named = withDefaultModel(DEFAULT_MODEL, find)(body.model);
     await request.admitModel(named.model.id);
     const ratio = RATIOS[body.size ?? 'auto'];
-    const { quality } = body;
+    const { spec } = named.model;
+    const size = pixelsOf(body.size);
     return await editImages(dependencies, request, {
       named,
       prompt: body.prompt,
       images: files.map((source, index) => ({ field: `image[${index}]`, source })),
       // Clients that always send a size are accepted where the model has no choice.
-      aspectRatio: wrongAspectRatio(named.model.spec, ratio) ? undefined : ratio,
-      resolution: undefined,
-      quality: quality === 'auto' || quality === 'standard' ? undefined : quality,
+      aspectRatio: wrongAspectRatio(spec, ratio) ? undefined : ratio,
+      size,
+      resolution: resolutionOfSize(spec, size),
+      quality: qualityOf(spec, body.quality),
+      count: body.n ?? 1,
       format: body.output_format ?? 'png',
       safeMode: { wished: undefined, usual: true },
       ...{ enhances: false, skipsThinking: false, strict: false },
       anonUserId: body.safety_identifier || body.user,
-      present: (made, headers) => asOpenAi({ made: [made], headers }, body.response_format),
+      present: (made, headers) => asOpenAi({ made, headers }, body.response_format),
     });
   },
 });

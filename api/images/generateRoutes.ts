@@ -1,4 +1,6 @@
 /** POST /image/generate, POST /images/generations and GET /image/styles (IMAGE-8). */
+import type { ImageSpec } from '../../domain/catalogue/specs.ts';
+import { qualityOf, resolutionOfSize } from '../../domain/images/offer.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { invalid } from '../http/invalid.ts';
@@ -13,7 +15,7 @@ import {
   requireImageModel,
 } from './generate.ts';
 import { DEADLINE_MS, fileAnswer } from './imagePipeline.ts';
-import { asOpenAi, withDefaultModel } from './openAi.ts';
+import { asOpenAi, pixelsOf, withDefaultModel } from './openAi.ts';
 import { IMAGE_DESCRIPTIONS } from './openapi.ts';
 import { type GenerateBody, type GenerationsBody, generateBody, generationsBody } from './schema.ts';
 
@@ -125,16 +127,18 @@ export const generationsRoute = defineRoute<'buyer', GenerationsBody>({
     await request.admitModel(named.model.id);
     return await generateImages(dependencies, request, {
       named,
-      order: openAiOrder(body),
+      order: openAiOrder(body, named.model.spec),
       present: (generated) => asOpenAi(generated, body.response_format),
     });
   },
 });
 
-function openAiOrder({ prompt, size, output_format: format, user }: GenerationsBody): GenerationOrder {
-  const [width, height] = size && size !== 'auto' ? size.split('x').map(Number) : [];
+function openAiOrder(body: GenerationsBody, spec: ImageSpec): GenerationOrder {
+  const { prompt, output_format: format, user } = body;
+  const size = pixelsOf(body.size);
+  const tier = { resolution: resolutionOfSize(spec, size), quality: qualityOf(spec, body.quality) };
   return {
-    ...{ prompt, width, height, format, count: 1, references: [], anonUserId: user ?? undefined },
+    ...{ prompt, ...size, ...tier, format, count: body.n ?? 1, references: [], anonUserId: user ?? undefined },
     ...{ hidesWatermark: false, searchesWeb: false, skipsThinking: false, enhances: false, notes: false },
   };
 }

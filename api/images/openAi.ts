@@ -1,6 +1,6 @@
 /** Shared parts of the two OpenAI image routes. */
 import { FareboxError } from '../../domain/errors.ts';
-import { IMAGE_CONTENT_TYPES } from '../../domain/images/images.ts';
+import { IMAGE_CONTENT_TYPES, type PixelSize } from '../../domain/images/images.ts';
 import type { Answer } from '../http/answer.ts';
 import { filesInJson } from './filesInJson.ts';
 import type { GeneratedImages } from './generate.ts';
@@ -15,6 +15,12 @@ export function withDefaultModel<T>(usual: string, find: (name: string) => T): (
       return find(usual);
     }
   };
+}
+
+/** Undefined: `auto`, or no size. */
+export function pixelsOf(size: string | null | undefined): PixelSize | undefined {
+  const [width, height] = size?.split('x').map(Number) ?? [];
+  return width && height ? { width, height } : undefined;
 }
 
 export async function asOpenAi(

@@ -13,6 +13,9 @@ const SOURCES =
 const REWRITING =
   '`enhance_prompt` has the prompt rewritten by the text model of the configuration (`images.enhanceModel`) for 0.04 USD; ' +
   'the final prompt is in `x-service-enhanced-prompt`, URL-encoded.';
+const OPENAI_FORM =
+  '`n` results cost `n` times the price. `quality` counts where the model has qualities: `hd` is its best one, `standard` ' +
+  'the best below `high`, and `auto` its default. A `size` is made in the tier `1K` where the model has it.';
 const SAFETY = '`safe_mode: true` is refused for models without a classifier, which are all that run on this machine.';
 
 const MODEL_HEADERS = {
@@ -116,8 +119,8 @@ export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
     operationId: 'createImage',
     summary: 'Make an image, as OpenAI has it',
     description:
-      'For clients of that API: `quality`, `style`, `background`, `output_compression` and `moderation` are accepted and ' +
-      `have no effect, and a model that is not known here is answered for by the default one. ${PAID}`,
+      `For clients of that API. ${OPENAI_FORM} \`style\`, \`background\`, \`output_compression\` and \`moderation\` are ` +
+      `accepted and have no effect, and a model that is not known here is answered for by the default one. ${PAID}`,
     answers: {
       200: {
         means: 'The image.',
@@ -134,8 +137,9 @@ export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
     summary: 'Edit images, as OpenAI has it',
     description:
       'For clients of that API. The files are named `image`, or `image[]`: the first is the base, the others are layers ' +
-      'or masks as in /image/multi-edit; there is no file `mask`. Of `size` the ratio counts, where the model has a ' +
-      'choice; `background`, `input_fidelity`, `output_compression` and `moderation` are accepted and have no effect, ' +
+      'or masks as in /image/multi-edit; there is no file `mask`. Models that take no size in pixels get the ratio of ' +
+      `\`size\`, where they have a choice. ${OPENAI_FORM} \`background\`, \`input_fidelity\`, \`output_compression\` ` +
+      'and `moderation` are accepted and have no effect, ' +
       `and a model that is not known here is answered for by the default one. ${PAID}`,
     answers: {
       200: {

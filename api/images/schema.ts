@@ -1,6 +1,7 @@
 /** Bodies of the image routes (IMAGE-1, IMAGE-8, IMAGE-9, IMAGE-10). */
 import { z } from 'zod';
 import { ASPECT_RATIOS } from '../../domain/images/images.ts';
+import { OPENAI_QUALITIES } from '../../domain/images/offer.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { fileText } from '../body/spooledText.ts';
 
@@ -27,6 +28,9 @@ const edited = (boolean: z.ZodType<boolean>) => ({
   enhance_prompt: boolean.optional(),
   anon_user_id: anonUserId,
 });
+
+/** Pictures of one request. */
+const MAX_RESULTS = 4;
 
 const MODEL_ID = { modelId: z.string().min(1).optional() };
 const EITHER_MODEL = { model: z.string().min(1).optional(), ...MODEL_ID };
@@ -94,7 +98,7 @@ export const generateBody = z.strictObject({
   cfg_scale: z.number().gt(0).max(20).optional(),
   steps: z.int().min(1).max(1_000).optional(),
   seed: z.int().min(-999_999_999).max(999_999_999).optional(),
-  variants: z.int().min(1).max(4).optional(),
+  variants: z.int().min(1).max(MAX_RESULTS).optional(),
   format: z.enum(['jpeg', 'png', 'webp']).default('webp'),
   return_binary: z.boolean().default(false),
   embed_exif_metadata: z.boolean().default(false),
@@ -129,12 +133,12 @@ const IMAGE_SIZES = [
 export const generationsBody = z.strictObject({
   model: z.string().min(1).nullable().optional(),
   prompt: z.string().min(1).max(1_500),
-  n: z.literal(1, { error: 'Only 1 is supported' }).nullable().optional(),
+  n: z.int().min(1).max(MAX_RESULTS).nullable().optional(),
   size: z.enum(IMAGE_SIZES).nullable().optional(),
   output_format: z.enum(['jpeg', 'png', 'webp']).default('png'),
   response_format: z.enum(['b64_json', 'url']).nullable().optional(),
   moderation: z.enum(['auto', 'low']).nullable().optional(),
-  quality: z.string().max(32).nullable().optional(),
+  quality: z.enum(OPENAI_QUALITIES).nullable().optional(),
   style: z.string().max(32).nullable().optional(),
   background: z.string().max(32).nullable().optional(),
   output_compression: z.int().min(0).max(100).nullable().optional(),
@@ -146,9 +150,9 @@ export type GenerationsBody = z.output<typeof generationsBody>;
 export const openAiEditFields = z.strictObject({
   model: z.string().min(1).optional(),
   prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
-  n: z.literal('1', { error: 'Only 1 is supported' }).optional(),
+  n: formNumber.pipe(z.int().min(1).max(MAX_RESULTS)).optional(),
   size: z.enum(IMAGE_SIZES).optional(),
-  quality: z.enum(['auto', 'standard', 'low', 'medium', 'high']).optional(),
+  quality: z.enum(OPENAI_QUALITIES).optional(),
   output_format: outputFormat,
   response_format: z.enum(['b64_json', 'url']).optional(),
   stream: z.literal('false', { error: 'Streaming is not supported' }).optional(),

@@ -6,6 +6,11 @@ export type AspectRatio = (typeof ASPECT_RATIOS)[number];
 export const IMAGE_FORMATS = ['png', 'jpeg', 'webp'] as const;
 export type ImageFormat = (typeof IMAGE_FORMATS)[number];
 
+export interface PixelSize {
+  width: number;
+  height: number;
+}
+
 /** Bounds of a source of an edit, both included; the file is smaller than 25 MB (IMAGE-2). */
 export const SOURCE_PIXELS = { least: 65_536, most: 33_177_600 } as const;
 export const SOURCE_BYTES = 25 * 1024 * 1024;

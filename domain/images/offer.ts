@@ -1,7 +1,7 @@
 /** Compares an image request with the offer of its model (IMAGE-3 to IMAGE-5). */
 import type { ImageSpec, InpaintSpec, Quality } from '../catalogue/specs.ts';
 import { type WrongField, wrongField } from '../generation/terms.ts';
-import { ASPECT_RATIOS, type AspectRatio, type ImageFormat } from './images.ts';
+import { ASPECT_RATIOS, type AspectRatio, type ImageFormat, type PixelSize } from './images.ts';
 import type { ImageTier } from './price.ts';
 
 type Spec = Pick<InpaintSpec | ImageSpec, 'constraints' | 'pricing'>;
@@ -50,6 +50,22 @@ export function chooseTier(spec: Spec, wished: WishedTier, { strict }: { strict:
   const resolution = resolutions.length === 0 ? undefined : (wished.resolution ?? usualOf(spec, resolutions));
   const quality = qualities.length === 0 ? undefined : (wished.quality ?? bestOf(spec, qualities));
   return { ok: true, resolution, quality };
+}
+
+export const OPENAI_QUALITIES = ['auto', 'standard', 'hd', 'low', 'medium', 'high'] as const;
+export type OpenAiQuality = (typeof OPENAI_QUALITIES)[number];
+
+/** `hd` is the best quality of the model, `standard` the best below `high`. Undefined: the model's default. */
+export function qualityOf(spec: Spec, wished: OpenAiQuality | null | undefined): Quality | undefined {
+  if (wished == null || wished === 'auto') return undefined;
+  if (wished !== 'hd' && wished !== 'standard') return wished;
+  const offered = BEST_FIRST.filter((quality) => qualitiesOf(spec).includes(quality));
+  return wished === 'hd' ? offered[0] : (offered.find((quality) => quality !== 'high') ?? offered[0]);
+}
+
+/** The smallest tier, which contains every size of OpenAI. Undefined: no size was requested, or there are no tiers. */
+export function resolutionOfSize(spec: Spec, size: PixelSize | undefined): string | undefined {
+  return size && resolutionsOf(spec).find((resolution) => resolution === DEFAULT_RESOLUTION);
 }
 
 function usualOf({ constraints }: Spec, resolutions: readonly string[]): string | undefined {

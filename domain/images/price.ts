@@ -26,16 +26,17 @@ function atTier(pricing: TierPrices, { resolution, quality }: ImageTier): Ledger
   return published && priceOf(published);
 }
 
-/** Undefined: the model has no price, and is offline. */
+/** Price of `count` results from `imageCount` pictures. Undefined: the model has no price, and is offline. */
 export function priceOfEdit(
   { pricing }: InpaintSpec,
-  { imageCount, ...tier }: ImageTier & { imageCount: number },
+  { imageCount, count, ...tier }: ImageTier & { imageCount: number; count: number },
 ): LedgerPrice | undefined {
   if (!pricing) return undefined;
   const edit = atTier(pricing, tier) ?? priceOf(pricing.inpaint);
   const { included, additional } = pricing.inputImages ?? {};
-  if (additional === undefined) return edit;
-  return plus(edit, times(priceOf(additional), Math.max(0, imageCount - (included ?? 0))));
+  if (additional === undefined) return times(edit, count);
+  const each = plus(edit, times(priceOf(additional), Math.max(0, imageCount - (included ?? 0))));
+  return times(each, count);
 }
 
 /** A model priced by resolution charges the price of its first one when the request has no priced one. */

@@ -1,9 +1,5 @@
 /** Image sizes in the forms that services take: pixels, or a ratio from a list. */
-
-export interface PixelSize {
-  width: number;
-  height: number;
-}
+import type { PixelSize } from '../../domain/images/images.ts';
 
 /** Side of a square of each tier, in pixels. */
 const TIERS: Readonly<Record<string, number>> = { '0.5K': 512, '1K': 1_024, '2K': 2_048, '4K': 4_096 };

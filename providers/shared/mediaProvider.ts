@@ -36,6 +36,9 @@ export interface ImageEdit extends OrderBase {
   aspectRatio?: AspectRatio;
   /** True: not requested, but derived from the base. */
   isRatioInferred?: boolean;
+  /** Requested size in pixels, for services that take one. Others use the ratio and the tier. */
+  width?: number;
+  height?: number;
   /** A tier of the model ("1K"); undefined: it has none. */
   resolution?: string;
   quality?: Quality;

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PixelSize } from '../../domain/images/images.ts';
 import { toEven } from '../local/video/frames.ts';
-import { type PixelSize, ratioOf } from '../shared/imageSizes.ts';
+import { ratioOf } from '../shared/imageSizes.ts';
 import type { AudioRequest, GenerationOutput, GenerationRequest, MediaFile, VideoRequest } from '../shared/provider.ts';
 import { writeMelody, writeTone } from './sounds.ts';
 import { type PatternMeans, writePattern } from './testPattern.ts';

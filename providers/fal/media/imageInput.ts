@@ -1,7 +1,8 @@
 /** Converts image orders to inputs of fal's models. */
 import { FareboxError } from '../../../domain/errors.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import { ASPECT_RATIOS, type ImageFormat } from '../../../domain/images/images.ts';
-import { nearestRatio, type PixelSize, ratioOf, sizeOfRatio } from '../../shared/imageSizes.ts';
+import { nearestRatio, ratioOf, sizeOfRatio } from '../../shared/imageSizes.ts';
 import type { ImageEdit, ImageOrder } from '../../shared/mediaProvider.ts';
 import { definedFields, type Fields } from '../../shared/textFailures.ts';
 import { type FalImageFamily, imageFamilyOf } from './imageFamilies.ts';

@@ -1,5 +1,5 @@
 /** Output options. Outputs contain only pictures and sound, no metadata, and equal orders give equal bytes. */
-import type { PixelSize } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import { FRAMES_PER_SECOND } from './frames.ts';
 
 /** Fixed on all machines, because the encoder's output depends on it. */

@@ -1,6 +1,7 @@
 /** Frame sizes and frame rate. */
 import type { VideoOrder } from '../../../domain/generation/videoOrder.ts';
-import { nearestRatio, type PixelSize, ratioOf } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
+import { nearestRatio, ratioOf } from '../../shared/imageSizes.ts';
 
 export const FRAMES_PER_SECOND = 24;
 

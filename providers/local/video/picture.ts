@@ -4,7 +4,7 @@
  * the view stays inside the frame. Above it the surrounding white shows, at most twice the frame's width.
  */
 import type { CameraPoint } from '../../../domain/generation/videoOrder.ts';
-import type { PixelSize } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import { FRAMES_PER_SECOND, toEven } from './frames.ts';
 import type { Shot } from './shots.ts';
 

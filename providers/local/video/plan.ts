@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { MediaRole } from '../../../domain/generation/media.ts';
-import type { PixelSize } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import type { MediaFile, VideoRequest } from '../../shared/provider.ts';
 import { FRAMES_PER_SECOND, frameSize } from './frames.ts';
 import { pictureClip, slowZoom } from './picture.ts';

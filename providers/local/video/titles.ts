@@ -3,7 +3,7 @@
  * from files, so no filter parses it.
  */
 import { createHash } from 'node:crypto';
-import type { PixelSize } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import { FONT_PATH, shippedFont } from './fontWidths.ts';
 import { FRAMES_PER_SECOND, toEven } from './frames.ts';
 

@@ -1,9 +1,9 @@
 /** Videos upscaled, cleaned and slowed by ffmpeg: known filters that invent no detail. */
 import { join } from 'node:path';
 import type { UpscaleOrder } from '../../../domain/generation/videoOrder.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
 import type { MediaTools } from '../../../engines/media/mediaTools.ts';
 import type { Progress } from '../../../engines/media/progress.ts';
-import type { PixelSize } from '../../shared/imageSizes.ts';
 import type { CallContext, MediaFile, Outcome, VideoRequest } from '../../shared/provider.ts';
 import { mediumInput } from '../ffmpegOptions.ts';
 import { BEFORE_INPUTS, maxBitsPerSecond, mp4, prores } from './encoding.ts';

@@ -1,5 +1,6 @@
 /** Chooses the size of an image that a model family supports. */
-import { type PixelSize, ratioOf } from '../../shared/imageSizes.ts';
+import type { PixelSize } from '../../../domain/images/images.ts';
+import { ratioOf } from '../../shared/imageSizes.ts';
 
 /** Requested size: pixels, or a ratio and a tier. */
 export interface WantedSize {

@@ -39,7 +39,7 @@ describe("OpenAI's own client", () => {
     expect(entries).toEqual(['tiered-edit-image-unit 100000000']);
     expect(world.imageProvider.edits.at(-1)).toMatchObject({
       prompt: 'warmer',
-      aspectRatio: '16:9',
+      ...{ aspectRatio: '16:9', width: 1_792, height: 1_024, resolution: '1K' },
       format: 'png',
     });
   });
@@ -51,6 +51,29 @@ describe("OpenAI's own client", () => {
     );
     expect(entries).toEqual(['tiered-edit-image-unit 110000000']);
     expect(world.imageProvider.edits.at(-1)?.images.map(({ width }) => width)).toEqual([320, 300]);
+  });
+
+  it('makes and charges the number of results', async () => {
+    const edits = world.imageProvider.edits.length;
+    const { given, entries } = await charged(async () =>
+      client.images.edit({ model: 'tiered-edit', image: await card(), prompt: 'warmer', n: 3 }),
+    );
+    expect(given.data).toEqual(Array.from({ length: 3 }, () => ({ b64_json: base64 })));
+    expect(entries).toEqual(['tiered-edit-image-unit 300000000']);
+    expect(world.imageProvider.edits.length - edits).toBe(3);
+  });
+
+  it('charges nothing when one of several results fails', async () => {
+    world.imageProvider.next = () => {
+      throw new Error('no result');
+    };
+    const { given, entries } = await charged(async () =>
+      client.images
+        .edit({ model: 'tiered-edit', image: await card(), prompt: 'warmer', n: 2 })
+        .catch((error: unknown) => error),
+    );
+    expect(given).toBeInstanceOf(OpenAI.InternalServerError);
+    expect([entries, await world.held()]).toEqual([[], 0]);
   });
 
   it("may name OpenAI's models and unavailable sizes, which are replaced by the defaults", async () => {
@@ -70,7 +93,9 @@ describe("OpenAI's own client", () => {
   });
 
   it.each([
-    ['several results', { n: 2 }, /"n"/],
+    ['no result', { n: 0 }, /"n"/],
+    ['more than four results', { n: 5 }, /"n"/],
+    ['an unknown quality', { quality: 'ultra' }, /quality/],
     ['a stream', { stream: true }, /stream/],
     ['a mask', { mask: card }, /only be sent in the field/],
     ['a transparent background', { background: 'transparent' }, /background/],

@@ -196,9 +196,33 @@ describe('POST /images/generations', () => {
     expect(made.data?.[0]?.b64_json).toBe(base64);
   });
 
-  it('refuses more than one image', async () => {
-    const { response } = await charged(() => world.post('/images/generations', { prompt: 'x', n: 2 }));
-    expect(response.status).toBe(400);
+  it.each([
+    ['the quality', { quality: 'low' }, { count: 1, quality: 'low', resolution: '1K' }, 10_000_000],
+    ['a standard quality', { quality: 'standard' }, { count: 1, quality: 'low', resolution: '1K' }, 10_000_000],
+    ['the best quality', { quality: 'hd' }, { count: 1, quality: 'high', resolution: '1K' }, 90_000_000],
+    ['the default quality', { quality: 'auto' }, { count: 1, quality: 'high', resolution: '1K' }, 90_000_000],
+    ['the number', { n: 3, quality: 'low' }, { count: 3, quality: 'low', resolution: '1K' }, 30_000_000],
+    ['the size', { size: '1536x1024', quality: 'low' }, { count: 1, width: 1536, height: 1024, resolution: '1K' }, 10_000_000],
+  ])('orders and charges %s of the request', async (_name, fields, ordered, nano) => {
+    const { response, body, entries } = await charged(() =>
+      world.post('/images/generations', { model: 'tiered-image', prompt: 'a tram', ...fields }),
+    );
+    expect(response.status).toBe(200);
+    expect(body().data).toHaveLength(ordered.count);
+    expect(world.imageProvider.orders.at(-1)).toMatchObject(ordered);
+    expect(entries).toEqual([`tiered-image-image-unit ${nano}`]);
+  });
+
+  it.each([
+    ['no image', { n: 0 }],
+    ['more than four images', { n: 5 }],
+    ['an unknown quality', { quality: 'ultra' }],
+    ['a quality that the model lacks', { quality: 'medium' }],
+  ])('refuses %s without a charge', async (_name, fields) => {
+    const { response, entries } = await charged(() =>
+      world.post('/images/generations', { model: 'tiered-image', prompt: 'x', ...fields }),
+    );
+    expect([response.status, entries]).toEqual([400, []]);
   });
 });
 

@@ -174,7 +174,7 @@ describe('an image model', () => {
         expect(tier).toMatchObject({ ok: true });
         if (!tier.ok) continue;
         const prices = Array.from({ length: mostInputImages(spec) }, (_, more) =>
-          priceOfEdit(spec, { ...tier, imageCount: more + 1 }),
+          priceOfEdit(spec, { ...tier, imageCount: more + 1, count: 1 }),
         );
         for (const [more, price] of prices.entries()) expectSold(model, price, `${more + 1} ${resolution}`);
         const costs = prices.map((price) => price?.usd ?? -1n);

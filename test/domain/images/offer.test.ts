@@ -5,6 +5,8 @@ import {
   aspectRatioOf,
   chooseTier,
   mostInputImages,
+  qualityOf,
+  resolutionOfSize,
   scaleWithin,
   usualFormat,
   wrongAspectRatio,
@@ -23,6 +25,34 @@ const tiered: InpaintSpec = {
 const lenient = { strict: false };
 const strict = { strict: true };
 const none = { resolution: undefined, quality: undefined };
+
+describe("the form of OpenAI's clients", () => {
+  const offering = (...qualities: ('low' | 'medium' | 'high')[]) => ({ constraints: { qualities } });
+
+  it.each([
+    ['hd', offering('low', 'high'), 'high'],
+    ['hd', offering('low', 'medium'), 'medium'],
+    ['standard', offering('low', 'medium', 'high'), 'medium'],
+    ['standard', offering('low', 'high'), 'low'],
+    ['standard', offering('high'), 'high'],
+    ['standard', offering(), undefined],
+    ['low', offering('low', 'high'), 'low'],
+    ['auto', offering('low', 'high'), undefined],
+    [null, offering('low', 'high'), undefined],
+    [undefined, offering('low', 'high'), undefined],
+  ] as const)('translates the quality %s for %j into %s', (wished, spec, expected) => {
+    expect(qualityOf(spec, wished)).toBe(expected);
+  });
+
+  it.each([
+    ['the tier 1K for a size', { constraints: { resolutions: ['1K', '2K'], defaultResolution: '2K' } }, true, '1K'],
+    ['the default without a size', { constraints: { resolutions: ['1K', '2K'] } }, false, undefined],
+    ['the default where 1K is missing', { constraints: { resolutions: ['2K', '4K'] } }, true, undefined],
+    ['no tier where there is none', {}, true, undefined],
+  ])('chooses %s', (_name, spec, hasSize, expected) => {
+    expect(resolutionOfSize(spec, hasSize ? { width: 1_792, height: 1_024 } : undefined)).toBe(expected);
+  });
+});
 
 describe('a tier', () => {
   it.each([

@@ -39,7 +39,7 @@ describe('the price of an edit by resolution, quality and additional images', ()
       for (const imageCount of [1, 2, 3, 10]) {
         const extra = inputImages ? Math.max(0, imageCount - inputImages.included) * inputImages.additional.usd : 0;
         const expected = nano(readOff({ plain: inpaint?.usd, resolutions, quality }, wished) + extra);
-        const price = priceOfEdit(spec, { ...chosen(spec, wished), imageCount });
+        const price = priceOfEdit(spec, { ...chosen(spec, wished), imageCount, count: 1 });
         expect([wished, imageCount, price?.usd, price?.diem]).toEqual([wished, imageCount, expected, expected]);
       }
     }
@@ -68,5 +68,7 @@ it('has one price up to twice the size, and another above', () => {
 
 it('is undefined for an edit model without a published price', () => {
   const unpriced = INPAINT_MODELS.find(({ id }) => id === 'muse-image-edit');
-  expect(priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1 })).toBeUndefined();
+  expect(
+    priceOfEdit(unpriced?.spec ?? {}, { resolution: '1K', quality: 'high', imageCount: 1, count: 1 }),
+  ).toBeUndefined();
 });
