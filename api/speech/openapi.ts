@@ -53,7 +53,8 @@ export const SPEECH_DESCRIPTIONS: SpeechDescriptions = {
     operationId: 'speak',
     summary: 'Words, spoken',
     description:
-      'Raw audio, whole with its length or, with `streaming`, in chunks as it is spoken. Priced by the character of ' +
+      'Raw audio, whole with its length or, with `streaming`, in chunks as it is spoken, or events with ' +
+      '`stream_format: "sse"`. Priced by the character of ' +
       '`input` (Unicode code points); ' +
       REFUNDED +
       'A stream is charged at its end, or when the client leaves it, and not where it breaks off. `voice` ' +
@@ -62,7 +63,7 @@ export const SPEECH_DESCRIPTIONS: SpeechDescriptions = {
     answers: {
       200: {
         means: 'The recording.',
-        bodies: [{ schema: dryRunCost }, { mediaType: 'audio/*' }],
+        bodies: [{ schema: dryRunCost }, { mediaType: 'audio/*' }, { mediaType: 'text/event-stream' }],
         headers: HEADERS,
       },
     },

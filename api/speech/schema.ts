@@ -58,6 +58,11 @@ export const speechBody = z.strictObject({
   streaming: z.boolean().default(false),
   language: z.string().min(2).max(32).optional(),
   prompt: z.string().max(500).optional(),
+  instructions: z.string().max(MAX_CHARACTERS).optional().meta({ description: "OpenAI's name of `prompt`." }),
+  stream_format: z
+    .enum(['audio', 'sse'])
+    .default('audio')
+    .meta({ description: '`sse`: events with base64 instead of bytes, always while it is spoken.' }),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
 });

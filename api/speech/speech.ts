@@ -15,7 +15,7 @@ import { type NamedModel, requireCallable, requireModel } from '../models.ts';
 import { purchaseAnswer } from '../paid/purchase.ts';
 import { SPEECH_DESCRIPTIONS } from './openapi.ts';
 import { DEFAULT_SPEAKER, type SpeechBody, speechBody } from './schema.ts';
-import { streamedSpeech, wholeSpeech } from './speechAnswer.ts';
+import { speechEvents, streamedSpeech, wholeSpeech } from './speechAnswer.ts';
 import { operationOf, speechError } from './upstream.ts';
 import { resolveVoice } from './voices.ts';
 
@@ -43,6 +43,7 @@ export const speechRoute = defineRoute({
     const { model, headers } = requireModel(dependencies.core.config, body.model, 'tts');
     if (model.kind !== 'tts') throw invalid('model', 'This endpoint takes speech models only');
     requireCallable(dependencies.core.config, model, request.caller);
+    if (body.prompt && body.instructions) throw invalid('instructions', 'Only one of prompt and instructions is used');
     if (!isSpeakable(body.input)) {
       throw new FareboxError({ code: 'invalid_request', message: 'Input must contain speakable text' });
     }
@@ -58,13 +59,14 @@ async function orderOf(
 ): Promise<SpeechOrder> {
   const found = formatOf<SpeechFormat>(model, body.response_format, SPEECH_FORMATS);
   if (!found.ok) throw invalidOffer(found);
+  const style = body.prompt || body.instructions;
   const voice = await resolveVoice(dependencies, { model, accountId: caller.accountId, wished: body.voice });
   return {
     ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined) },
     ...{ text: body.input, format: found.format, speed: body.speed },
     ...(voice === undefined ? {} : { voice }),
     ...(body.language === undefined ? {} : { language: body.language }),
-    ...(body.prompt === undefined || body.prompt === '' ? {} : { style: body.prompt }),
+    ...(style ? { style } : {}),
     ...(body.temperature === undefined ? {} : { temperature: body.temperature }),
     ...(body.top_p === undefined ? {} : { topP: body.top_p }),
   };
@@ -87,20 +89,22 @@ async function spoken(
   const late = AbortSignal.timeout(MAX_STREAM_MS);
   const signal = AbortSignal.any([request.signal, late]);
   const characters = charactersOf(body.input);
+  const isEvents = body.stream_format === 'sse';
+  const isStream = body.streaming || isEvents;
   return await purchaseAnswer(dependencies, request, {
     purchase: {
       price: priceOfSpeech(model, characters),
       snapshot: speechSnapshot(model, { characters, requestId }),
-      ttlMs: (body.streaming ? MAX_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
+      ttlMs: (isStream ? MAX_STREAM_MS : DEADLINE_MS) + SETTLING_MS,
     },
-    settles: body.streaming ? 'at its end' : 'at its first byte',
+    settles: isStream ? 'at its end' : 'at its first byte',
     work: async () => {
       const workFolder = await dependencies.providers.folders.create();
       const done = () => dependencies.providers.folders.remove(workFolder);
       try {
         const speech = await request.waitFor(speak(order, { workFolder, signal }));
-        const form = body.streaming ? streamedSpeech : wholeSpeech;
-        const made: Promise<Answer> = form(speech, { format: order.format, workFolder, late, done });
+        const form = isEvents ? speechEvents : isStream ? streamedSpeech : wholeSpeech;
+        const made: Promise<Answer> = form(speech, { text: order.text, format: order.format, workFolder, late, done });
         const answer = await request.waitFor(made);
         return { ...answer, headers: modelHeaders(request, named) };
       } catch (error) {

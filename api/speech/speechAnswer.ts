@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UpstreamFailure } from '../../domain/upstreamFailure.ts';
+import { countTokens } from '../../engines/text/countTokens.ts';
 import type { Speech, SpeechFormat } from '../../providers/shared/mediaProvider.ts';
 import { type BinaryAnswer, binary, type StreamAnswer, stream } from '../http/answer.ts';
 import { speechError } from './upstream.ts';
@@ -21,6 +22,7 @@ const CONTENT_TYPES: Record<SpeechFormat, string> = {
 const MAX_BYTES = 256 * 1024 * 1024;
 
 interface SpeechOutput {
+  text: string;
   format: SpeechFormat;
   workFolder: string;
   /** Aborted at the time limit of a stream. */
@@ -46,6 +48,33 @@ export async function wholeSpeech(speech: Speech, spoken: SpeechOutput): Promise
 }
 
 export async function streamedSpeech(speech: Speech, spoken: SpeechOutput): Promise<StreamAnswer> {
+  return stream({ stream: await soundOf(speech, spoken), contentType: CONTENT_TYPES[spoken.format] });
+}
+
+/** The events of OpenAI's `stream_format: "sse"`. */
+export async function speechEvents(speech: Speech, spoken: SpeechOutput): Promise<StreamAnswer> {
+  const sound = await soundOf(speech, spoken);
+  const events = Readable.from(eventsOf(sound, spoken.text));
+  // Unread events end their source.
+  events.once('close', () => sound.destroy());
+  return stream({ stream: events, contentType: 'text/event-stream' });
+}
+
+async function* eventsOf(sound: Readable, text: string): AsyncGenerator<Buffer, void> {
+  for await (const chunk of sound as AsyncIterable<Buffer>) {
+    yield eventOf({ type: 'speech.audio.delta', audio: chunk.toString('base64') });
+  }
+  const tokens = await countTokens(text);
+  const usage = { input_tokens: tokens, output_tokens: 0, total_tokens: tokens };
+  yield eventOf({ type: 'speech.audio.done', usage });
+}
+
+function eventOf(event: { type: string; [field: string]: unknown }): Buffer {
+  return Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
+
+/** Resolves when the first sound is there. */
+async function soundOf(speech: Speech, spoken: SpeechOutput): Promise<Readable> {
   const chunks = bounded(speech.bytes);
   const first = await chunks.next();
   if (first.done) throw noSound();
@@ -55,7 +84,7 @@ export async function streamedSpeech(speech: Speech, spoken: SpeechOutput): Prom
     void chunks.return().catch(() => undefined);
     void spoken.done();
   });
-  return stream({ stream: source, contentType: CONTENT_TYPES[spoken.format] });
+  return source;
 }
 
 async function* resumed(first: Buffer, others: AsyncIterable<Buffer>, late: AbortSignal): AsyncGenerator<Buffer, void> {

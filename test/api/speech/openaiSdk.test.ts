@@ -59,6 +59,15 @@ describe('the OpenAI SDK', () => {
   });
 });
 
+describe('the events of speech', () => {
+  it('are those that the OpenAI SDK documents', async () => {
+    const asked = { model: 'tts-kokoro', voice: 'af_sky', input: 'Mind the gap.', stream_format: 'sse' as const };
+    const speech = await client.audio.speech.create({ ...asked, instructions: 'Calm.' });
+    expect(speech.headers.get('content-type')).toBe('text/event-stream');
+    expect(await speech.text()).toContain('event: speech.audio.delta\ndata: {"type":"speech.audio.delta","audio":"');
+  });
+});
+
 describe('the errors of the OpenAI SDK', () => {
   const say = (more: object = {}) =>
     client.audio.speech.create({ model: 'tts-kokoro', voice: 'af_sky', input: 'Hi', ...more });

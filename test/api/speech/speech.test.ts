@@ -72,6 +72,30 @@ describe('speech', () => {
     ]);
   });
 
+  it('sends events with base64 and the usage for stream_format "sse", and is charged at the end', async () => {
+    const before = await world.spent();
+    const response = await speak({ input: 'Mind the gap.', stream_format: 'sse' });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const events = (await response.text())
+      .split('\n\n')
+      .filter((event) => event !== '')
+      .map((event) => JSON.parse(event.replace(/^event: .*\ndata: /, '')));
+    const usage = { input_tokens: 4, output_tokens: 0, total_tokens: 4 };
+    expect(events.at(-1)).toEqual({ type: 'speech.audio.done', usage });
+    const pieces = events.slice(0, -1).map(({ audio }) => Buffer.from(audio, 'base64'));
+    expect(Buffer.concat(pieces).toString()).toBe('spoken words');
+    expect((await world.spent()).slice(before.length)).toEqual(['tts-kokoro-tts-mchar 45500']);
+  });
+
+  it('takes instructions for the style of prompt', async () => {
+    expect((await speak({ input: 'Hi', instructions: 'Whisper.' })).status).toBe(200);
+    expect(orders()).toMatchObject([{ style: 'Whisper.' }]);
+  });
+
+  it('refuses instructions beside a prompt', async () => {
+    expect(await refusalOf({ input: 'Hi', instructions: 'Whisper.', prompt: 'Shout.' })).toMatchObject({ status: 400 });
+  });
+
   it.each([
     ['mp3', 'audio/mpeg'],
     ['opus', 'audio/opus'],
@@ -211,10 +235,13 @@ describe('no charge when the service', () => {
   });
 });
 
-it('a stream that breaks after its first sound is visibly cut and costs nothing', async () => {
+it.each([
+  ['bytes', { streaming: true }],
+  ['events', { stream_format: 'sse' }],
+])('a stream of %s that breaks after its first sound is visibly cut and costs nothing', async (_name, form) => {
   const before = await world.spent();
   world.script.breaksWith = failure('lost');
-  const response = await speak({ input: 'Hi', streaming: true });
+  const response = await speak({ input: 'Hi', ...form });
   expect(response.status).toBe(200);
   await expect(response.arrayBuffer()).rejects.toThrow();
   await expect.poll(() => world.held()).toBe(0);
