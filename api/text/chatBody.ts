@@ -71,7 +71,7 @@ const message = z.discriminatedUnion('role', [
   }),
   z.object({
     role: z.literal('tool'),
-    content: z.string(),
+    content: z.union([z.string(), texts]),
     tool_call_id: z.string().min(1),
     name: nullish(z.string()),
     reasoning_content: nullish(z.string()),
@@ -134,6 +134,19 @@ const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
 ]);
 
+/** Fields of OpenAI's clients that change no answer here. Those of a request are named in `x-service-ignored`. */
+const ignoredFields = {
+  audio: nullish(z.looseObject({})),
+  include: nullish(z.array(z.string()).max(100)),
+  metadata: nullish(z.record(z.string(), z.string())),
+  moderation: nullish(z.looseObject({})),
+  prediction: nullish(z.looseObject({})),
+  prompt_cache_options: nullish(z.looseObject({})),
+  safety_identifier: nullish(z.string().max(128)),
+  service_tier: nullish(z.string().max(32)),
+  store: nullish(z.boolean()),
+};
+
 const MAX_CHOICES = 128;
 const fraction = z.number().min(0).max(1);
 const temperature = z.number().min(0).max(2);
@@ -175,11 +188,13 @@ export const chatBody = z.strictObject({
   verbosity: nullish(z.enum(VERBOSITIES)),
   text: nullish(z.object({ verbosity: nullish(z.enum(VERBOSITIES)) })),
   user: nullish(z.string()),
+  logit_bias: nullish(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
+  modalities: nullish(z.array(z.literal('text', 'Only text is supported'))),
+  functions: z.null({ error: 'Use tools' }).optional(),
+  function_call: z.null({ error: 'Use tool_choice' }).optional(),
+  ...ignoredFields,
   anon_user_id: nullish(anonUserId),
   fallbacks: nullish(z.array(z.object({ model: z.string().min(1) })).max(10)),
-  store: nullish(z.boolean()),
-  include: nullish(z.array(z.string()).max(100)),
-  metadata: nullish(z.record(z.string(), z.string())),
   parallel_tool_calls: nullish(z.boolean()),
   response_format: nullish(responseFormat),
   tool_choice: nullish(
@@ -192,3 +207,9 @@ export const chatBody = z.strictObject({
   service_parameters: serviceParameters.prefault({}),
 });
 export type ChatBody = z.output<typeof chatBody>;
+
+/** Names of the fields of a request that have no effect. */
+export function ignoredFieldsOf(body: ChatBody): string[] {
+  const names = Object.keys(ignoredFields) as (keyof typeof ignoredFields)[];
+  return names.filter((name) => body[name] != null && body[name] !== false);
+}

@@ -14,7 +14,7 @@ import { isDryRun } from '../paid/dryRun.ts';
 import { settleAfterStream } from '../paid/purchase.ts';
 import { countUnpaidReading } from '../paid/readings.ts';
 import type { AnswerForm } from './answerForm.ts';
-import { type ChatBody, chatBody } from './chatBody.ts';
+import { type ChatBody, chatBody, ignoredFieldsOf } from './chatBody.ts';
 import { type ChatCall, type ChatOrder, isLeftByClient, settleChat, settleLeft } from './chatCall.ts';
 import { openOrder } from './chatOrder.ts';
 import { type StreamTerms, streamChat } from './chatStream.ts';
@@ -44,7 +44,12 @@ export const chatRoute = defineRoute({
   estimateTokens: estimateChat,
   deadlineMs: DEADLINE_MS,
   describes: CHAT_DESCRIPTION,
-  handler: (dependencies, request) => answerChat(dependencies, request, chatForm(request.body)),
+  async handler(dependencies, request) {
+    const answer = await answerChat(dependencies, request, chatForm(request.body));
+    const ignored = ignoredFieldsOf(request.body);
+    if (ignored.length === 0) return answer;
+    return { ...answer, headers: { ...answer.headers, 'x-service-ignored': ignored.join(', ') } };
+  },
 });
 
 /** Answers a request for text, in any form. */

@@ -40,12 +40,13 @@ export const CHAT_DESCRIPTION: RouteDescription = {
     'The request follows the common chat-completion convention; `service_parameters` adds what is this service’s own. With ' +
     '`stream: true` the answer comes as server-sent events, and the last one before `[DONE]` has `usage`, `cost` and ' +
     `\`balance\`. A stream whose client leaves is billed for what was made: \`model_spec.onDisconnect\` says how. ` +
+    'Fields of OpenAI’s clients that change no answer are accepted and named in `x-service-ignored`. ' +
     `\`fallbacks\` are asked in their order when a model does not answer. ${MEDIA} ${WEB} ${SEALED} ${DRY_RUN}`,
   answers: {
     200: {
       means: 'The answer, its usage and its cost.',
       bodies: [{ schema: completionAnswer }, { mediaType: 'text/event-stream' }, { schema: dryRunAnswer }],
-      headers: ANSWER_HEADERS,
+      headers: { ...ANSWER_HEADERS, 'x-service-ignored': 'Fields of the request without an effect; missing if none.' },
     },
   },
   errors: [

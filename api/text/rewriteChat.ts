@@ -75,11 +75,12 @@ function rename(object: UncheckedBody, from: string, to: string): void {
   delete object[from];
 }
 
+/** `web_search_options` of OpenAI's clients asks for a search, whatever its members are. */
 function webSearchOf(body: UncheckedBody): UncheckedBody {
-  if (typeof body.web_search !== 'boolean') return {};
-  const on = body.web_search;
-  delete body.web_search;
-  return on ? { enable_web_search: 'on' } : {};
+  const isAsked = body.web_search === true || isObject(body.web_search_options);
+  if (typeof body.web_search === 'boolean') delete body.web_search;
+  if (isObject(body.web_search_options) || body.web_search_options === null) delete body.web_search_options;
+  return isAsked ? { enable_web_search: 'on' } : {};
 }
 
 /** Values are URL-decoded and override the body; unknown names are ignored. */

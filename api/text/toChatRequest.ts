@@ -5,6 +5,7 @@ import type { ChatMessage, ChatRequest, FunctionTool, Sampling, TextPart, UserPa
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
+import { isObject } from './rewriteChat.ts';
 
 export interface ChatRequestInput {
   body: ChatBody;
@@ -28,7 +29,7 @@ export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }:
     ...(body.logprobs || body.top_logprobs != null ? { logprobs: { top: body.top_logprobs ?? 0 } } : {}),
     ...(tools.length > 0 ? { tools } : {}),
     ...toolChoiceOf(body),
-    ...(body.response_format ? { responseFormat: body.response_format } : {}),
+    ...(body.response_format ? { responseFormat: responseFormatOf(body.response_format) } : {}),
     ...reasoningOf(body, model),
     ...verbosityOf(body),
     ...promptCacheOf(body),
@@ -75,8 +76,22 @@ function samplingOf(body: ChatBody, { spec }: TextModel): Sampling {
     seed: body.seed,
     stop,
     stop_token_ids: body.stop_token_ids,
+    logit_bias: body.logit_bias && Object.keys(body.logit_bias).length > 0 ? body.logit_bias : undefined,
   });
 }
+
+/** `json_schema` is the schema itself, or OpenAI's wrapper of it (TEXT-1). Services want the wrapper, with a name. */
+function responseFormatOf(
+  format: NonNullable<ChatBody['response_format']>,
+): NonNullable<ChatRequest['responseFormat']> {
+  if (format.type !== 'json_schema') return format;
+  const { type, json_schema: given } = format;
+  const { schema } = given;
+  const isWrapper = isObject(schema) && !('type' in given) && !('properties' in given);
+  return { type, json_schema: { name: SCHEMA_NAME, ...(isWrapper ? { ...given, schema } : { schema: given }) } };
+}
+
+const SCHEMA_NAME = 'answer';
 
 function toolsOf(body: ChatBody): FunctionTool[] {
   return (body.tools ?? []).flatMap((tool) => {
@@ -136,13 +151,17 @@ export function toMessages(sent: readonly SentMessage[], media: (part: object) =
       case 'user':
         return [{ role: 'user', content: userContent(message.content, media), ...named }];
       case 'tool':
-        return [{ role: 'tool', content: message.content, tool_call_id: message.tool_call_id, ...named }];
+        return [{ role: 'tool', content: textOf(message.content), tool_call_id: message.tool_call_id, ...named }];
       case 'assistant':
         return assistantOf(message, named);
       default:
         return [{ role: message.role, content: said(message.content as string | TextPart[]), ...named }];
     }
   });
+}
+
+function textOf(content: MessageOfRole<'tool'>['content']): string {
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 }
 
 type MessageOfRole<Role extends SentMessage['role']> = Extract<SentMessage, { role: Role }>;

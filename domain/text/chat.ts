@@ -90,10 +90,14 @@ export interface FunctionTool {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
 
-type ResponseFormat =
-  | { type: 'text' }
-  | { type: 'json_object' }
-  | { type: 'json_schema'; json_schema: Record<string, unknown> };
+type ResponseFormat = { type: 'text' } | { type: 'json_object' } | { type: 'json_schema'; json_schema: NamedSchema };
+
+/** A schema in OpenAI's wrapper, which may have further members (`description`, `strict`). */
+export interface NamedSchema {
+  name: string;
+  schema: Record<string, unknown>;
+  [member: string]: unknown;
+}
 
 type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 type Verbosity = 'low' | 'medium' | 'high' | 'auto';
@@ -112,6 +116,8 @@ export interface Sampling {
   seed?: number;
   stop?: string[];
   stop_token_ids?: number[];
+  /** Addends from -100 to 100 by token number. */
+  logit_bias?: Record<string, number>;
 }
 
 export interface ChatRequest {

@@ -3,11 +3,12 @@ import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
 import { temperatureWithin } from '../shared/temperature.ts';
-import { type Fields, isFields } from '../shared/textFailures.ts';
+import type { Fields } from '../shared/textFailures.ts';
 import { refusedFailure, toSystem, toTurns } from './messages.ts';
 
 export function toMessagesBody(request: ChatRequest, stream: boolean): Fields {
   if (request.n !== 1) throw refusedFailure('The model makes one choice per request: n must be 1.');
+  if (request.sampling.logit_bias) throw refusedFailure('The model takes no logit_bias.');
   const forms = formsOf(request.upstreamModel);
   const thinking = toThinking(request, forms);
   const body: Fields = {
@@ -118,10 +119,7 @@ function toEffort(request: ChatRequest, forms: ClaudeForms): Fields {
 
 function toFormat({ responseFormat }: ChatRequest): Fields {
   if (responseFormat?.type !== 'json_schema') return {};
-  // OpenAI's form wraps the schema with a name; a bare schema is accepted too.
-  const { schema = responseFormat.json_schema } = responseFormat.json_schema;
-  if (!isFields(schema)) throw refusedFailure('The JSON schema of the response format is no object.');
-  return { format: { type: 'json_schema', schema } };
+  return { format: { type: 'json_schema', schema: responseFormat.json_schema.schema } };
 }
 
 /** The service has no format for any JSON object. */

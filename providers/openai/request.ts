@@ -33,7 +33,7 @@ export function toChatBody(request: ChatRequest, dialect: Dialect, stream: boole
   return body;
 }
 
-const COMMON = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'seed', 'stop'] as const;
+const COMMON = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'seed', 'stop', 'logit_bias'] as const;
 const ALL = [...COMMON, 'top_k', 'min_p', 'repetition_penalty', 'stop_token_ids'] as const;
 
 function toSampling(sampling: Sampling, dialect: Dialect): Fields {

@@ -31,7 +31,7 @@ const FIELDS = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'tools'],
   ...['tool_choice', 'logprobs', 'top_logprobs', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty'],
   ...['seed', 'stop', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'verbosity', 'store', 'user'],
-  ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'metadata', 'modalities'],
+  ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'metadata', 'modalities', 'logit_bias'],
 ]);
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 const PARTS = ['text', 'image_url', 'input_audio', 'file', 'refusal', 'video_url'];

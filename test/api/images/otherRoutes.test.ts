@@ -202,7 +202,12 @@ describe('POST /images/generations', () => {
     ['the best quality', { quality: 'hd' }, { count: 1, quality: 'high', resolution: '1K' }, 90_000_000],
     ['the default quality', { quality: 'auto' }, { count: 1, quality: 'high', resolution: '1K' }, 90_000_000],
     ['the number', { n: 3, quality: 'low' }, { count: 3, quality: 'low', resolution: '1K' }, 30_000_000],
-    ['the size', { size: '1536x1024', quality: 'low' }, { count: 1, width: 1536, height: 1024, resolution: '1K' }, 10_000_000],
+    [
+      'the size',
+      { size: '1536x1024', quality: 'low' },
+      { count: 1, width: 1536, height: 1024, resolution: '1K' },
+      10_000_000,
+    ],
   ])('orders and charges %s of the request', async (_name, fields, ordered, nano) => {
     const { response, body, entries } = await charged(() =>
       world.post('/images/generations', { model: 'tiered-image', prompt: 'a tram', ...fields }),

@@ -33,6 +33,12 @@ describe('an empty list of parts', () => {
     expect(await told([{ role, content: [] }, ASKS])).toEqual(await told([{ role, content: '' }, ASKS]));
   });
 
+  it('of a tool is the empty text', async () => {
+    const called = [ASKS, { role: 'assistant', content: null, tool_calls: [CALL] }];
+    const result = (content: unknown) => ({ role: 'tool', content, tool_call_id: CALL.id });
+    expect(await told([...called, result([])])).toEqual(await told([...called, result('')]));
+  });
+
   it('causes no web lookup', async () => {
     const messages = [{ role: 'user', content: [] }];
     const response = await world.chat({ messages, service_parameters: { enable_web_scraping: true } });
@@ -44,7 +50,7 @@ describe('an empty message that is refused', () => {
   it.each([
     ['a text part without a letter', { role: 'user', content: [{ type: 'text', text: '' }] }],
     ['one of an assistant', { role: 'assistant', content: [{ type: 'text', text: '' }] }],
-    ['a tool that answers with a list', { role: 'tool', content: [], tool_call_id: CALL.id }],
+    ['a tool without content', { role: 'tool', tool_call_id: CALL.id }],
     ['a user without content', { role: 'user' }],
     ['a user whose content is null', { role: 'user', content: null }],
   ])('%s', async (_name, message) => {

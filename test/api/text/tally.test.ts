@@ -53,7 +53,7 @@ it.each<[string, ChatRequest, number]>([
     'the schema of the answer',
     chatRequest({
       messages: [ASKED],
-      responseFormat: { type: 'json_schema', json_schema: { name: 'answer', description: WORDS } },
+      responseFormat: { type: 'json_schema', json_schema: { name: 'answer', schema: {}, description: WORDS } },
     }),
     300,
   ],

@@ -223,7 +223,7 @@ describe('a request', () => {
     });
     const sound = shows({ type: 'audio', bytes, mediaType: 'audio/wav', seconds: 1 });
     const picture = shows({ type: 'image', bytes, mediaType: 'image/heic', pixels: 1 });
-    for (const change of [{ n: 2 }, sound, picture]) {
+    for (const change of [{ n: 2 }, { sampling: { logit_bias: { '1': 1 } } }, sound, picture]) {
       expect(await failureOf(complete(change))).toMatchObject({
         reason: 'refused',
         words: expect.any(String),
