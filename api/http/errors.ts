@@ -30,7 +30,7 @@ const ROWS: Record<ErrorCode, ErrorRow> = {
   malformed_encryption: { status: 400, body: 'typed' },
   invalid_source: { status: 400, body: 'validation' },
   blocked_source: { status: 400, body: 'plain' },
-  page_failed: { status: 500, body: 'plain' },
+  page_failed: { status: 400, body: 'plain' },
   invalid_media: { status: 400, body: 'validation' },
   media_too_long: { status: 422, body: 'plain' },
   invalid_document: { status: 400, body: 'validation' },

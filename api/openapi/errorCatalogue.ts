@@ -10,7 +10,7 @@ export const ERROR_MEANINGS: Record<ErrorCode, string> = {
   malformed_encryption: 'A header of an end-to-end encrypted request is missing or malformed.',
   invalid_source: 'The source could not be fetched from its URL.',
   blocked_source: 'The site of the URL does not allow automated access.',
-  page_failed: 'The page could not be fetched or read. Nothing is charged.',
+  page_failed: 'The page could not be fetched, or is no page of text. Nothing is charged.',
   invalid_media: 'The source is damaged, or not of an accepted format.',
   media_too_long: 'The source is longer than the model takes.',
   invalid_document: 'A document cannot be read: its type, a password, damage or its size; the message says which.',

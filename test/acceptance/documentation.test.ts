@@ -75,7 +75,7 @@ const ELSEWHERE: Record<string, number[]> = {
   retiredUsage: [410],
   retiredVideoTranscriptions: [410],
   searchWeb: [400],
-  scrapePage: [200, 500],
+  scrapePage: [200, 400],
   cloneVoice: [503],
   callRpc: [503],
   // A shell cannot sign for a wallet.

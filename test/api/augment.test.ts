@@ -1,7 +1,7 @@
 /** Pages, searches and documents for a cent each, charged when they are delivered. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPageReader } from '../../infra/http/pages/pageReader.ts';
@@ -12,6 +12,23 @@ const PAGE = `<html><head><title>Fares</title></head><body><article><h1>Fares</h
 <p>See the <a href="/rules">rules</a>.</p></article></body></html>`;
 const DOCUMENT = readFileSync(new URL('../fixtures/documents/Numbering.docx', import.meta.url));
 
+/** Host that is allowed, at a port where no process listens. */
+const NOBODY = '127.0.0.1:9';
+
+/** Answers of the site by path; every other path has the page. */
+const SITE: Record<string, (response: ServerResponse) => void> = {
+  '/robots.txt': (response) => response.end('User-agent: *\nDisallow: /closed'),
+  '/empty': (response) => response.end('<html></html>'),
+  '/missing': (response) => response.writeHead(404).end(PAGE),
+  '/broken': (response) => response.writeHead(503).end(PAGE),
+  '/large': (response) => response.writeHead(200, { 'content-length': 11_000_000 }).end('x'),
+  '/picture': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end('\x89PNG\r\n\x1a\n'),
+  '/to-inside': (response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
+  '/to-metadata': (response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
+  '/to-nobody': (response) => response.writeHead(302, { location: `http://${NOBODY}/` }).end(),
+  '/cut': (response) => response.socket?.destroy(),
+};
+
 let api: TestApi;
 let web: Server;
 let key: string;
@@ -19,13 +36,13 @@ let accountId: string;
 
 beforeAll(async () => {
   web = createServer((request, response) => {
-    if (request.url === '/robots.txt') return void response.writeHead(404).end();
+    const answer = SITE[request.url ?? ''] ?? ((reply) => reply.end(PAGE));
     response.setHeader('content-type', 'text/html');
-    response.end(request.url === '/empty' ? '<html></html>' : PAGE);
+    answer(response);
   });
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(web.address() as AddressInfo).port}`;
-  api = await startApi({ config: (config) => ({ ...config, fetch: { allowPrivateHosts: [host] } }) });
+  api = await startApi({ config: (config) => ({ ...config, fetch: { allowPrivateHosts: [host, NOBODY] } }) });
   ({ secret: key, accountId } = await api.newKey('INFERENCE'));
   const operationId = randomUUID();
   const credit = { operationId, accountId, currency: 'usd', amount: 10n ** 9n, notes: 'test' } as const;
@@ -79,10 +96,42 @@ it('fetches and charges nothing in a dry run', async () => {
   expect(await spent()).toEqual(before);
 });
 
+describe('a page that cannot be scraped gets 400, is not charged,', () => {
+  async function expectRefused(url: string, error: string): Promise<void> {
+    const before = await spent();
+    const response = await post('/augment/scrape', { url });
+    expect([response.status, await response.json()]).toEqual([400, { error }]);
+    expect(await spent()).toEqual(before);
+  }
+
+  it.each([
+    ['an address inside the network', () => 'http://10.0.0.1/'],
+    ['a metadata address', () => 'http://169.254.169.254/latest'],
+    ['a name inside the network', () => 'http://localhost/'],
+    ['a redirect to an address inside the network', () => `${origin()}/to-inside`],
+    ['a redirect to a metadata address', () => `${origin()}/to-metadata`],
+    ['a refused connection', () => `http://${NOBODY}/`],
+    ['a redirect to a refused connection', () => `${origin()}/to-nobody`],
+    ['a failed TLS handshake', () => `${origin().replace('http:', 'https:')}/fares`],
+    ['a connection that breaks before an answer', () => `${origin()}/cut`],
+  ])('and has one message for %s', async (_name, url) => {
+    await expectRefused(url(), 'The page could not be fetched.');
+  });
+
+  it.each([
+    ['a missing page', '/missing', 'The page could not be read: it answered with status 404.'],
+    ['a failing site', '/broken', 'The page could not be read: it answered with status 503.'],
+    ['robots.txt', '/closed', 'The site does not allow automated access. Its robots.txt excludes this page.'],
+    ['a large page', '/large', 'The page is larger than 10 MB.'],
+    ['a page without text', '/empty', 'The page is empty.'],
+    ['a picture', '/picture', 'The url leads to image/png, not to a page of text.'],
+  ])('and has the reason where the site answered: %s', async (_name, path, error) => {
+    await expectRefused(`${origin()}${path}`, error);
+  });
+});
+
 describe('requests without a charge', () => {
   it.each([
-    ['an address inside the network', 'http://127.0.0.1:1/', 400],
-    ['a metadata address', 'http://169.254.169.254/latest', 400],
     ['a site that wants no readers', 'https://www.reddit.com/r/node', 400],
     ['a credential in the url', 'https://user:pass@example.com/', 400],
     ['another scheme', 'ftp://example.com/', 400],
@@ -90,12 +139,6 @@ describe('requests without a charge', () => {
     const before = await spent();
     const response = await post('/augment/scrape', { url });
     expect(response.status).toBe(status);
-    expect(await spent()).toEqual(before);
-  });
-
-  it('a page without text', async () => {
-    const before = await spent();
-    expect((await post('/augment/scrape', { url: `${origin()}/empty` })).status).toBe(500);
     expect(await spent()).toEqual(before);
   });
 

@@ -1,8 +1,6 @@
 /** Checks the URL of a page without opening a connection (TEXT-31). */
-import { isIP } from 'node:net';
 import { FareboxError } from '../../../domain/errors.ts';
-import { isPublicAddress, isPublicName } from '../publicAddress.ts';
-import { type AllowedHosts, effectivePort, hostnameOf, parseTarget } from '../targetUrl.ts';
+import { type AllowedHosts, parseTarget } from '../targetUrl.ts';
 
 /** Sites that refuse automated readers. */
 const BLOCKED_HOSTS = new Set([
@@ -10,15 +8,10 @@ const BLOCKED_HOSTS = new Set([
   ...['reddit.com', 'www.reddit.com', 'old.reddit.com', 'new.reddit.com'],
 ]);
 
-/** Throws FareboxError `invalid_source` or `blocked_source`. */
+/** Throws FareboxError `invalid_source` or `blocked_source`. The connection refuses addresses that are not public. */
 export function checkPageUrl(text: string, hosts: AllowedHosts): URL {
   const url = parsed(text, hosts);
   refuseBlockedHost(url);
-  const hostname = hostnameOf(url);
-  const isPublic = isIP(hostname) === 0 ? isPublicName(hostname) : isPublicAddress(hostname);
-  if (!isPublic && !hosts.has(hostname, effectivePort(url))) {
-    throw refused('The url must lead to a public site.', 'not a public host');
-  }
   return url;
 }
 
@@ -36,11 +29,10 @@ function parsed(text: string, hosts: AllowedHosts): URL {
   try {
     return parseTarget(text, hosts);
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'unknown';
-    throw refused('The url must be an absolute http or https URL without credentials.', why);
+    throw new FareboxError({
+      code: 'invalid_source',
+      message: 'The url must be an absolute http or https URL without credentials.',
+      internal: error instanceof Error ? error.message : 'unknown',
+    });
   }
-}
-
-function refused(message: string, internal: string): FareboxError {
-  return new FareboxError({ code: 'invalid_source', message, internal });
 }

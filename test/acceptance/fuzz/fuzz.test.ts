@@ -78,11 +78,6 @@ interface Tally {
   faults: string[];
 }
 
-/** Documented answer for an unreachable page (API-12). The web is unreachable here. */
-function isNoWayOut(url: string, text: string): boolean {
-  return url.startsWith('/augment/scrape') && text === '{"error":"The page could not be fetched."}';
-}
-
 /** Routes with a default model (IMAGE-1, AUDIO-8) whose provider is missing here. */
 const WITH_USUAL_MODEL =
   /^\/(audio\/(transcriptions|speech|voices)|image\/(multi-)?edit|images\/(generations|edits))\b/;
@@ -106,7 +101,7 @@ async function send({ request, sender }: Drawn, owner: Account, tally: Tally): P
     const text = await answer.text();
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     const fault =
-      status >= 500 && !isNoWayOut(url, text) && !isOfflineHere(url, text)
+      status >= 500 && !isOfflineHere(url, text)
         ? `status ${status}: ${text.slice(0, 200)}`
         : contract.faultOf(operation, {
             status,

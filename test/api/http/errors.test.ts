@@ -86,7 +86,7 @@ describe('error codes with their status and body', () => {
     ...{ invalid_request: 400, invalid_json: 400, invalid_content_type: 400, invalid_source: 400 },
     ...{ unsupported_feature: 400, context_length_exceeded: 400, malformed_encryption: 400 },
     invalid_document: 400,
-    ...{ blocked_source: 400, page_failed: 500 },
+    ...{ blocked_source: 400, page_failed: 400 },
     ...{ invalid_media: 400, media_too_long: 422, payload_too_large: 413, body_too_large: 413 },
     ...{
       credential_missing: 402,
