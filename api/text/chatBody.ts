@@ -1,5 +1,6 @@
 /** Body of POST /chat/completions (TEXT-1). Unknown fields are refused at the top only. */
 import { z } from 'zod';
+import { RETENTION_TEXT } from '../../domain/text/promptCache.ts';
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const VERBOSITIES = ['low', 'medium', 'high', 'auto'] as const;
@@ -147,6 +148,15 @@ const ignoredFields = {
   store: nullish(z.boolean()),
 };
 
+const cacheRetention = z
+  .string()
+  .regex(RETENTION_TEXT, 'Expected `default`, `extended`, `in_memory` or a duration such as `30m` or `24h`')
+  .meta({
+    description:
+      '`default`, `extended` (24 hours), `in_memory` (5 minutes), or a duration in s, m, h or d. The provider gets the ' +
+      'nearest length that it offers: `5m` or `1h` at Anthropic, `in_memory` or `24h` at OpenAI.',
+  });
+
 const MAX_CHOICES = 128;
 const fraction = z.number().min(0).max(1);
 const temperature = z.number().min(0).max(2);
@@ -176,7 +186,7 @@ export const chatBody = z.strictObject({
   /** Clients send further members, which are ignored. */
   stream_options: nullish(z.object({ include_usage: z.boolean().exactOptional() })),
   prompt_cache_key: nullish(z.string().max(512)),
-  prompt_cache_retention: nullish(z.enum(['default', 'extended', '24h'])),
+  prompt_cache_retention: nullish(cacheRetention),
   reasoning: nullish(
     z.object({
       effort: nullish(z.enum(EFFORTS)),

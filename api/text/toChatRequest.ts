@@ -2,6 +2,7 @@
 
 import type { TextModel } from '../../domain/catalogue/model.ts';
 import type { ChatMessage, ChatRequest, FunctionTool, Sampling, TextPart, UserPart } from '../../domain/text/chat.ts';
+import { retentionSecondsOf } from '../../domain/text/promptCache.ts';
 import { endUserOf } from '../http/endUser.ts';
 import { invalid } from '../http/invalid.ts';
 import type { ChatBody, SentMessage } from './chatBody.ts';
@@ -130,8 +131,14 @@ function verbosityOf(body: ChatBody): Pick<ChatRequest, 'verbosity'> {
 
 function promptCacheOf(body: ChatBody): Pick<ChatRequest, 'promptCache'> {
   const { prompt_cache_key: key, prompt_cache_retention: retention } = body;
-  if (key == null && retention == null) return {};
-  return { promptCache: { ...(key == null ? {} : { key }), ...(retention == null ? {} : { retention }) } };
+  const retentionSeconds = retention == null ? undefined : retentionSecondsOf(retention);
+  if (key == null && retentionSeconds === undefined) return {};
+  return {
+    promptCache: {
+      ...(key == null ? {} : { key }),
+      ...(retentionSeconds === undefined ? {} : { retentionSeconds }),
+    },
+  };
 }
 
 function withoutNulls(sampling: { [Key in keyof Sampling]: Sampling[Key] | null | undefined }): Sampling {

@@ -138,7 +138,8 @@ export interface ChatRequest {
   /** `enabled: false` turns reasoning off where the model can. */
   reasoning?: { enabled?: boolean; effort?: ReasoningEffort; summary?: ReasoningSummary };
   verbosity?: Verbosity;
-  promptCache?: { key?: string; retention?: 'default' | 'extended' | '24h' };
+  /** Without a retention the service's default applies. */
+  promptCache?: { key?: string; retentionSeconds?: number };
   /** Search on X, for models that support it. */
   xSearch?: boolean;
   /** Opaque; constant per end user of an account. */

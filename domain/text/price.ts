@@ -4,6 +4,7 @@ import type { PublishedPrice, TokenPricing, TokenRates } from '../catalogue/spec
 import type { LedgerPrice } from '../ledger.ts';
 import { lineCost, type Nano, nanoToNumber } from '../money.ts';
 import type { ChatRequest, TokenUsage } from './chat.ts';
+import { CACHE_WRITE_SECONDS, nearestRetention } from './promptCache.ts';
 
 export interface PriceLine {
   kind: 'input' | 'cache_input' | 'cache_write' | 'cache_write_1h' | 'output';
@@ -71,8 +72,8 @@ export function boundOf(
 
 /** Whether a part is marked for it, or it is requested for the whole prompt. */
 export function asksForHourCache({ messages, promptCache }: ChatRequest): boolean {
-  const { retention = 'default' } = promptCache ?? {};
-  if (retention !== 'default') return true;
+  const { retentionSeconds } = promptCache ?? {};
+  if (retentionSeconds !== undefined && nearestRetention(retentionSeconds, CACHE_WRITE_SECONDS) === '1h') return true;
   return messages.some(
     ({ content }) =>
       Array.isArray(content) && content.some(({ cache_control: mark }) => mark?.ttl !== undefined && mark.ttl !== '5m'),

@@ -2,6 +2,7 @@
 import type { ReasoningEffort } from '../../domain/catalogue/specs.ts';
 import type { ChatRequest, FunctionTool } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
+import { CACHE_WRITE_SECONDS, nearestRetention } from '../../domain/text/promptCache.ts';
 import { temperatureWithin } from '../shared/temperature.ts';
 import type { Fields } from '../shared/textFailures.ts';
 import { refusedFailure, toSystem, toTurns } from './messages.ts';
@@ -132,12 +133,13 @@ function jsonWish({ responseFormat }: ChatRequest): Fields[] {
  * Writes a cache, which costs money, only if the request asks for retention. The client's own marks take precedence.
  */
 function toCache({ promptCache, messages }: ChatRequest): Fields {
-  const { retention = 'default' } = promptCache ?? {};
-  if (retention === 'default') return {};
+  const { retentionSeconds } = promptCache ?? {};
+  if (retentionSeconds === undefined) return {};
   const marked = messages.some(
     ({ content }) => Array.isArray(content) && content.some((part) => part.cache_control !== undefined),
   );
-  return marked ? {} : { cache_control: { type: 'ephemeral', ttl: '1h' } };
+  if (marked) return {};
+  return { cache_control: { type: 'ephemeral', ttl: nearestRetention(retentionSeconds, CACHE_WRITE_SECONDS) } };
 }
 
 /** Thinking and sampling options of a Claude generation. Each refuses those of the others with a 400. */

@@ -1,6 +1,7 @@
 /** Converts a chat request to a chat completions body. */
 import type { ChatRequest, FunctionTool, Sampling, ToolChoice } from '../../domain/text/chat.ts';
 import { isReasoningOff } from '../../domain/text/leftStream.ts';
+import { nearestRetention } from '../../domain/text/promptCache.ts';
 import { temperatureWithin } from '../shared/temperature.ts';
 import type { Fields } from '../shared/textFailures.ts';
 import type { Dialect } from './dialects.ts';
@@ -96,11 +97,16 @@ function toReasoning(request: ChatRequest, dialect: Dialect): Fields {
   };
 }
 
+/** OpenAI keeps a prompt in memory for at most an hour. */
+const RETENTIONS = { in_memory: 3_600, '24h': 86_400 };
+
 function openAiFields({ verbosity, promptCache }: ChatRequest): Fields {
   const fields: Fields = { store: false };
   if (verbosity !== undefined && verbosity !== 'auto') fields.verbosity = verbosity;
   if (promptCache?.key !== undefined) fields.prompt_cache_key = promptCache.key;
-  const { retention = 'default' } = promptCache ?? {};
-  if (retention !== 'default') fields.prompt_cache_retention = '24h';
+  const { retentionSeconds } = promptCache ?? {};
+  if (retentionSeconds !== undefined) {
+    fields.prompt_cache_retention = nearestRetention(retentionSeconds, RETENTIONS);
+  }
   return fields;
 }

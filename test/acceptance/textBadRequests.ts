@@ -108,6 +108,13 @@ export const MESSAGE_FIELDS: BadRequest[] = [
   ...['a||b', 'a\u0000b', 'a\nb', 'ü', '\ud800', '😀', 'x'.repeat(129), 7, {}].map((id) =>
     chat(`the end user ${JSON.stringify(id).slice(0, 20)}`, { anon_user_id: id }, invalid('anon_user_id')),
   ),
+  ...['', 'h', '0h', '1.5h', '-1h', '1 h', '1w', 'in-memory', 'forever', 3_600].map((retention) =>
+    chat(
+      `the retention ${JSON.stringify(retention)}`,
+      { prompt_cache_retention: retention },
+      invalid('prompt_cache_retention'),
+    ),
+  ),
 ];
 
 export const NUMBERS: BadRequest[] = [

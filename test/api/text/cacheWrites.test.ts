@@ -89,5 +89,25 @@ it('the hold covers the most expensive requested cache write', async () => {
   };
   expect(await held(marked('5m'))).toBe(3_750);
   expect(await held(marked('1h'))).toBe(6_000);
-  expect(await held({ prompt_cache_retention: '24h' })).toBe(6_000);
+  for (const retention of ['24h', 'extended', '1h', '12h', '2d']) {
+    expect(await held({ prompt_cache_retention: retention }), retention).toBe(6_000);
+  }
+  for (const retention of ['in_memory', '300s', '10m']) {
+    expect(await held({ prompt_cache_retention: retention }), retention).toBe(3_750);
+  }
+});
+
+it('the requested retention reaches the service as the nearest length that it offers', async () => {
+  for (const [retention, ttl] of [
+    ['in_memory', '5m'],
+    ['30m', '5m'],
+    ['1h', '1h'],
+    ['24h', '1h'],
+    ['extended', '1h'],
+  ] as const) {
+    await ask({ messages: [{ role: 'user', content: PROMPT }], prompt_cache_retention: retention });
+    expect(stub.received.at(-1)?.body, retention).toMatchObject({ cache_control: { type: 'ephemeral', ttl } });
+  }
+  await ask({ messages: [{ role: 'user', content: PROMPT }], prompt_cache_retention: 'default' });
+  expect(stub.received.at(-1)?.body).not.toHaveProperty('cache_control');
 });

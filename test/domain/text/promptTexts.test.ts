@@ -158,9 +158,9 @@ describe('a prompt cached for an hour', () => {
     ['a mark for five minutes', marked('5m'), false],
     ['a mark for an hour', marked('1h'), true],
     ['a mark for a time that nobody knows', marked('1d'), true],
-    ['the usual retention', { promptCache: { retention: 'default' } }, false],
     ['no word of retention', { promptCache: {} }, false],
-    ['a longer retention', { promptCache: { retention: '24h' } } as Partial<ChatRequest>, true],
+    ['a retention nearer to five minutes', { promptCache: { retentionSeconds: 1_800 } }, false],
+    ['a longer retention', { promptCache: { retentionSeconds: 86_400 } }, true],
   ])('is requested by %s, and covered by its hold', (_what, request, isAsked) => {
     expect(asks(request)).toBe(isAsked);
   });

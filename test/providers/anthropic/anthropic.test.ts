@@ -203,7 +203,9 @@ describe('a request', () => {
       { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
     ],
     [{ responseFormat: { type: 'json_object' } }, { system: [{ type: 'text' }] }],
-    [{ promptCache: { retention: '24h' } }, { cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    [{ promptCache: { retentionSeconds: 86_400 } }, { cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    [{ promptCache: { retentionSeconds: 3_000 } }, { cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    [{ promptCache: { retentionSeconds: 600 } }, { cache_control: { type: 'ephemeral', ttl: '5m' } }],
     [{ promptCache: { key: 'k' } }, { metadata: { user_id: 'end-user-1' } }],
   ])('given %j contains %j', async (change, expected) => {
     expect(await sent(change)).toMatchObject(expected);

@@ -108,11 +108,14 @@ describe('a field', () => {
     ['reasoning', { reasoning: { enabled: true } }, {}, { chat_template_kwargs: { enable_thinking: true } }],
     [
       "OpenAI's own",
-      { verbosity: 'low', promptCache: { key: 'k', retention: 'extended' } },
+      { verbosity: 'low', promptCache: { key: 'k', retentionSeconds: 86_400 } },
       { verbosity: 'low', prompt_cache_key: 'k', prompt_cache_retention: '24h' },
       {},
     ],
-    ['defaults by name', { verbosity: 'auto', promptCache: { retention: 'default' } }, {}, {}],
+    ['defaults by name', { verbosity: 'auto', promptCache: {} }, {}, {}],
+    ['a short cache', { promptCache: { retentionSeconds: 300 } }, { prompt_cache_retention: 'in_memory' }, {}],
+    ['an hour of cache', { promptCache: { retentionSeconds: 3_600 } }, { prompt_cache_retention: 'in_memory' }, {}],
+    ['a day of cache', { promptCache: { retentionSeconds: 90_000 } }, { prompt_cache_retention: '24h' }, {}],
   ])('%s', (_what, change, openai, compatible) => {
     const least = both({});
     expect(both(change)).toEqual({
