@@ -55,7 +55,7 @@ export interface EditOrder {
   safeMode: { wished: boolean | undefined; usual: boolean };
   enhances: boolean;
   skipsThinking: boolean;
-  anonUserId: string | undefined;
+  anonUserId: string | null | undefined;
   /** A resolution that the model does not support is an error. */
   strict: boolean;
   /** Makes the answer from the results; default: the first picture itself. */

@@ -54,7 +54,7 @@ export interface GenerationOrder {
   enhances: boolean;
   /** Whether the parameters are written into the files. */
   notes: boolean;
-  anonUserId?: string | undefined;
+  anonUserId?: string | null | undefined;
 }
 
 /** Result, from which the route makes its answer. */

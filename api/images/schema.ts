@@ -4,13 +4,13 @@ import { ASPECT_RATIOS } from '../../domain/images/images.ts';
 import { OPENAI_QUALITIES } from '../../domain/images/offer.ts';
 import { IMAGE_STYLES } from '../../domain/images/styles.ts';
 import { fileText } from '../body/spooledText.ts';
+import { anonUserId } from '../http/endUser.ts';
 
 const MAX_PROMPT_LENGTH = 32_768;
 const MAX_SIDE = 1_280;
 
 const formBoolean = z.enum(['true', 'false']).transform((word) => word === 'true');
 const quality = z.enum(['low', 'medium', 'high']);
-const anonUserId = z.string().max(256).optional();
 
 /** `jpg` means `jpeg` (IMAGE-5). */
 const outputFormat = z

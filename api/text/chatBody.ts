@@ -1,6 +1,7 @@
 /** Body of POST /chat/completions (TEXT-1). Unknown fields are refused at the top only. */
 import { z } from 'zod';
 import { RETENTION_TEXT } from '../../domain/text/promptCache.ts';
+import { anonUserId } from '../http/endUser.ts';
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const VERBOSITIES = ['low', 'medium', 'high', 'auto'] as const;
@@ -86,19 +87,6 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 export type SentMessage = z.output<typeof message>;
-
-/** Printable ASCII without the two bars that join it to the account id (TEXT-2). */
-export const anonUserId = z
-  .string()
-  .max(1_000)
-  .transform((value) => value.trim())
-  .pipe(
-    z
-      .string()
-      .max(128)
-      .regex(/^[\x20-\x7e]*$/, 'printable ASCII characters only')
-      .refine((value) => !value.includes('||'), 'must not contain "||"'),
-  );
 
 /** Unknown members are dropped, as the published API does. */
 export const serviceParameters = z.object({
@@ -203,7 +191,7 @@ export const chatBody = z.strictObject({
   functions: z.null({ error: 'Use tools' }).optional(),
   function_call: z.null({ error: 'Use tool_choice' }).optional(),
   ...ignoredFields,
-  anon_user_id: nullish(anonUserId),
+  anon_user_id: anonUserId,
   fallbacks: nullish(z.array(z.object({ model: z.string().min(1) })).max(10)),
   parallel_tool_calls: nullish(z.boolean()),
   response_format: nullish(responseFormat),

@@ -26,7 +26,7 @@ export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }:
     sampling: samplingOf(body, model),
     n: body.n ?? 1,
     maxTokens: maxTokensOf(body, model),
-    endUser: endUserOf(accountId, body.anon_user_id ?? undefined),
+    endUser: endUserOf(accountId, body.anon_user_id),
     ...(body.logprobs || body.top_logprobs != null ? { logprobs: { top: body.top_logprobs ?? 0 } } : {}),
     ...(tools.length > 0 ? { tools } : {}),
     ...toolChoiceOf(body),

@@ -105,7 +105,7 @@ export const MESSAGE_FIELDS: BadRequest[] = [
     chat(`the messages ${JSON.stringify(messages)}`, { messages }, invalid('messages')),
   ),
   chat('a tool result of nothing', { messages: [{ role: 'tool', content: 'x' }] }, invalid('messages')),
-  ...['a||b', 'a\u0000b', 'a\nb', 'ü', '\ud800', '😀', 'x'.repeat(129), 7, {}].map((id) =>
+  ...['', 'a||b', 'a\u0000b', 'a\nb', 'ü', '\ud800', '😀', 'x'.repeat(129), 7, {}].map((id) =>
     chat(`the end user ${JSON.stringify(id).slice(0, 20)}`, { anon_user_id: id }, invalid('anon_user_id')),
   ),
   ...['', 'h', '0h', '1.5h', '-1h', '1 h', '1w', 'in-memory', 'forever', 3_600].map((retention) =>

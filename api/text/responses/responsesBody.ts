@@ -3,7 +3,8 @@
  * send are listed for the description of the API.
  */
 import { z } from 'zod';
-import { anonUserId, EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';
+import { anonUserId } from '../../http/endUser.ts';
+import { EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';
 
 const nullish = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 const status = z.enum(['completed', 'in_progress']).exactOptional();
@@ -169,7 +170,7 @@ export const responsesBody = z.object({
   include: nullish(z.array(z.string()).max(100)),
   stream: nullish(z.boolean()),
   fallbacks: nullish(z.array(z.object({ model: z.string().min(1) })).max(10)),
-  anon_user_id: nullish(anonUserId),
+  anon_user_id: anonUserId,
   service_parameters: parameters.prefault({}),
   ...WITHOUT_EFFECT,
 });

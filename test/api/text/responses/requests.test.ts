@@ -218,6 +218,7 @@ describe('a request that is refused with 400 before any call:', () => {
     ['a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'text'],
     ['eleven fallbacks', { fallbacks: Array(11).fill({ model: 'gpt-second' }) }, 'fallbacks'],
     ['a fallback without a model', { fallbacks: [{}] }, 'fallbacks'],
+    ['an empty end user', { anon_user_id: '' }, 'anon_user_id'],
     ['an end user of two', { anon_user_id: 'a||b' }, 'anon_user_id'],
     ['include that is no list', { include: 'all' }, 'include'],
     ['stream that is no boolean', { stream: 'yes' }, 'stream'],
