@@ -51,8 +51,13 @@ export function requireVideoModel(config: Config, name: string): NamedModel<Vide
   throw invalid('model', 'This endpoint takes video models only');
 }
 
-/** Whether the media of a model have a `download_url`. */
-export function isLinked(model: Model): boolean {
+/** Whether the videos of a model have a `download_url` (VIDEO-8). */
+export function hasDownloadUrl(model: Model): boolean {
+  return model.kind === 'video' && (model.privacy === 'private' || isDownloadOnly(model));
+}
+
+/** Whether retrieve sends the state of a finished video and leaves its bytes to the `download_url`. */
+export function isDownloadOnly(model: Model): boolean {
   return model.kind === 'video' && model.inputs?.downloadLink === true;
 }
 

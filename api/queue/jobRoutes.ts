@@ -8,7 +8,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { json, withHeaders } from '../http/answer.ts';
 import type { RouteDescription } from '../http/describe.ts';
 import { DEFAULT_DEADLINE_MS, defineRoute, type Route } from '../http/route.ts';
-import { isLinked, MODEL_OF_JOB, modelOfJob } from '../models.ts';
+import { isDownloadOnly, MODEL_OF_JOB, modelOfJob } from '../models.ts';
 import { awaitOutcome, MAX_WAIT_MS } from './awaitOutcome.ts';
 import { deliverJob, statusOf } from './deliverJob.ts';
 import { findJobOf } from './findOwnJob.ts';
@@ -41,15 +41,14 @@ export function defineRetrieveRoute({ kind, path, describes }: JobRoute): Route 
       const found = await findJobOf(dependencies.core.sql, caller, { queueId: body.queue_id, modelId, kind });
       const awaited = await awaitOutcome(dependencies, request, found.queueId);
       const job = awaited?.job ?? found;
-      // Media with a download address are fetched there; this route only says that they are ready.
-      const linked = model !== undefined && isLinked(model) && job.state === 'stored';
+      const isElsewhere = model !== undefined && isDownloadOnly(model) && job.state === 'stored';
       const delivery = {
         job,
         model,
         rangeHeader: headers.range,
         deleteAfterwards: body.delete_media_on_completion,
       };
-      const answer = linked
+      const answer = isElsewhere
         ? await statusOf(dependencies, delivery, 'COMPLETED')
         : await deliverJob(dependencies, delivery);
       return withHeaders(answer, { ...notice, ...awaited?.headers });

@@ -5,7 +5,7 @@ import { type JobRow, readJob } from '../../infra/postgres/jobs.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { preparedAnswer } from '../http/answer.ts';
 import { defineRoute } from '../http/route.ts';
-import { isLinked } from '../models.ts';
+import { hasDownloadUrl } from '../models.ts';
 import { deliverJob } from '../queue/deliverJob.ts';
 import { discardJob } from '../queue/jobRoutes.ts';
 import { DOWNLOAD_PATH, queueIdOfToken } from './downloadToken.ts';
@@ -49,7 +49,7 @@ async function linkedJob({ core: { sql, config } }: Dependencies, token: string)
   const queueId = await queueIdOfToken(sql, token);
   const job = queueId === undefined ? undefined : await readJob(sql, queueId);
   const model = job && config.modelCatalogue.byId.get(job.modelId);
-  if (!job || !model || !isLinked(model)) throw notThere();
+  if (!job || !model || !hasDownloadUrl(model)) throw notThere();
   if (job.createdAt.getTime() + LINK_LIFE_MS < Date.now()) throw notThere();
   return job;
 }

@@ -79,7 +79,8 @@ export const VIDEO_DESCRIPTIONS: Record<VideoRoute, RouteDescription> = {
     summary: 'Progress, the video, or how the job ended',
     description:
       'JSON while the job runs, the bytes when it is done (with `Range`, `ETag` and 206), the same error each time when ' +
-      'it failed, after the refund. Of models with a `download_url` the state alone. `delete_media_on_completion` ' +
+      'it failed, after the refund. Of models whose videos are fetched by `download_url` only, the state alone. ' +
+      '`delete_media_on_completion` ' +
       'removes the media after its last byte.' +
       RETRIEVE_HEADERS,
     answers: {

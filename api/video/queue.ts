@@ -16,7 +16,7 @@ import { type Answer, json, withHeaders } from '../http/answer.ts';
 import { readDataUrl } from '../http/dataUrl.ts';
 import { invalid, invalidOffer } from '../http/invalid.ts';
 import { defineRoute, type RouteRequest } from '../http/route.ts';
-import { isLinked, requireCallable, requireVideoModel } from '../models.ts';
+import { hasDownloadUrl, requireCallable, requireVideoModel } from '../models.ts';
 import { dryRun, isDryRun } from '../paid/dryRun.ts';
 import {
   isOrderReplay,
@@ -111,8 +111,7 @@ async function dryRunOf(
 /** Models with a `download_url` have the address from the beginning. */
 async function queued({ core }: Dependencies, { queueId, modelId, replayed }: QueuedJob): Promise<Answer> {
   const model = core.config.modelCatalogue.byId.get(modelId);
-  const linked = model !== undefined && isLinked(model);
-  const link = linked ? { download_url: await downloadUrl(core, queueId) } : {};
+  const link = model && hasDownloadUrl(model) ? { download_url: await downloadUrl(core, queueId) } : {};
   return json(
     { model: modelId, queue_id: queueId, ...link },
     replayed ? { headers: { 'Idempotent-Replayed': 'true' } } : undefined,

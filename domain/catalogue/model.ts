@@ -173,7 +173,7 @@ export interface VideoInputs {
   readonly upscale?: boolean;
   /** Service whose terms a person must accept before faces may be sent. */
   readonly consent?: 'seedance';
-  /** True: the output has its own link (`download_url`) and is not sent by retrieve. */
+  /** True: the output is fetched by its own link (`download_url`) and is not sent by retrieve. */
   readonly downloadLink?: boolean;
 }
 

@@ -160,21 +160,26 @@ export interface Job {
   kind?: JobKind;
   model: string;
   queueId: string;
-  /** URL of a linked job's media, which are fetched when retrieve reports them ready. */
+  /** URL of the video, which is fetched where retrieve reports it ready and does not send it. */
   downloadUrl?: string;
 }
 
 export async function retrieve(client: JobClient, job: Job, extra: Record<string, unknown> = {}): Promise<Reply> {
   const named = { model: job.model, queue_id: job.queueId };
   const reply = await post(client, routeOf(job, 'retrieve'), { ...named, ...extra });
-  const isReady = job.downloadUrl !== undefined && reply.status === 200;
-  return isReady && jsonOf(reply).status === 'COMPLETED' ? await ask(job.downloadUrl ?? '', {}) : reply;
+  const isStatus = reply.status === 200 && isJson(reply);
+  return job.downloadUrl !== undefined && isStatus && jsonOf(reply).status === 'COMPLETED'
+    ? await ask(job.downloadUrl, {})
+    : reply;
+}
+
+function isJson({ headers }: Reply): boolean {
+  return (headers.get('content-type') ?? '').startsWith('application/json');
 }
 
 /** Parses a reply to retrieve. Undefined before the end. Throws if the media contradict their headers. */
 export function readRetrieve(reply: Reply): JobEnd | undefined {
-  const isJson = (reply.headers.get('content-type') ?? '').startsWith('application/json');
-  if (reply.status === 200 && !isJson) {
+  if (reply.status === 200 && !isJson(reply)) {
     const sha256 = createHash('sha256').update(reply.body).digest('hex');
     if (reply.headers.get('etag') !== `"${sha256}"`) throw new Error('the media is not what was stored');
     return { ended: 'delivered', bytes: reply.body, contentType: reply.headers.get('content-type') ?? '' };

@@ -83,21 +83,29 @@ const MADE: Made[] = [
   },
 ];
 
+const LINK = /\/api\/v1\/video\/downloads\/[A-Za-z0-9_-]{54}$/;
+
 describe('orders', () => {
   it.each(MADE)('queue, make, deliver repeatedly and in ranges, and delete $name', async (made) => {
     const order = made.order();
     const { model } = order.body as { model: string };
     const reply = await queue(api(), order);
     const queueId = queueIdOf(reply);
-    const queued = order.kind === 'audio' ? { status: 'QUEUED' } : {};
+    const queued = order.kind === 'audio' ? { status: 'QUEUED' } : { download_url: expect.stringMatching(LINK) };
     expect(reply.body).toEqual({ model, queue_id: expect.stringMatching(UUID), ...queued });
     const job: Ordered = { kind: order.kind, model, queueId };
     const whole = await outcomeOf(api(), job);
     expectMedia(whole, made, model);
     expect((await retrieve(api(), job)).bytes.equals(whole.bytes)).toBe(true);
     await expectParts(whole, (range) => retrieve(api(), job, { range }));
+    const { download_url: url } = reply.body;
+    if (url !== undefined) {
+      const byLink = await download(String(url));
+      expect([byLink.status, byLink.bytes.equals(whole.bytes)]).toEqual([200, true]);
+    }
     expect((await complete(api(), job)).body).toEqual({ success: true });
     expect((await retrieve(api(), job)).status).toBe(404);
+    if (url !== undefined) expect((await download(String(url))).status).toBe(404);
     expect((await complete(api(), job)).body).toEqual({ success: true });
     await expectNothingLeft(world);
   });
@@ -272,7 +280,7 @@ describe('download_url', () => {
     const job: Ordered = { kind: 'video', model: 'linked-video', queueId: queueIdOf(reply) };
     const url = String(reply.body.download_url);
     expect(Object.keys(reply.body).sort()).toEqual(['download_url', 'model', 'queue_id']);
-    expect(url).toMatch(/\/api\/v1\/video\/downloads\/[A-Za-z0-9_-]{54}$/);
+    expect(url).toMatch(LINK);
     expect(url).not.toContain(job.queueId);
     await untilState(api(), job.queueId, 'stored');
     const times = { average_execution_time: expect.any(Number), execution_duration: expect.any(Number) };
@@ -286,6 +294,13 @@ describe('download_url', () => {
     for (const method of ['GET', 'DELETE']) expect((await download(url, { method })).status, method).toBe(404);
     expect((await retrieve(api(), job)).status).toBe(404);
     await expectNothingLeft(world);
+  });
+
+  it('is left out for a model that is not private, whose video retrieve alone delivers', async () => {
+    const reply = await queue(api(), film('anonymous-video'));
+    expect(Object.keys(reply.body).sort()).toEqual(['model', 'queue_id']);
+    const job: Ordered = { kind: 'video', model: 'anonymous-video', queueId: queueIdOf(reply) };
+    expect((await outcomeOf(api(), job)).headers.get('content-type')).toBe('video/mp4');
   });
 
   it('is 404 in every altered spelling and after completion', async () => {

@@ -67,6 +67,7 @@ const OTHERS: Record<string, { behaviour: object; model: object }> = {
   'prudish-video': { behaviour: { outcome: 'content_policy' }, model: video('prudish-video', OF_PICTURES) },
   'garbled-video': { behaviour: { outcome: 'garbage-output' }, model: video('garbled-video') },
   'linked-video': { behaviour: {}, model: video('linked-video', LINKED) },
+  'anonymous-video': { behaviour: {}, model: { ...video('anonymous-video'), privacy: 'anonymized' } },
   'some-voice': { behaviour: {}, model: voiceChanger('some-voice', 'simulated') },
 };
 
