@@ -1,5 +1,6 @@
 /** Body of POST /chat/completions (TEXT-1). Unknown fields are refused at the top only. */
 import { z } from 'zod';
+import { IMAGE_DETAILS } from '../../domain/text/chat.ts';
 import { RETENTION_TEXT } from '../../domain/text/promptCache.ts';
 import { anonUserId } from '../http/endUser.ts';
 
@@ -14,9 +15,11 @@ const textPart = z.object({
   text,
   cache_control: cacheControl.exactOptional(),
 });
+/** OpenAI and compatible servers get it; other services have no such setting (TEXT-34). */
+export const imageDetail = z.enum(IMAGE_DETAILS).nullable().optional();
 const imagePart = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({ url: z.string().min(1) }),
+  image_url: z.object({ url: z.string().min(1), detail: imageDetail }),
   cache_control: cacheControl.exactOptional(),
 });
 const audioPart = z.object({

@@ -42,7 +42,7 @@ export function isStripped(parameters: ServiceParameters): boolean {
 }
 
 export function presentChoice(choice: ChatChoice, stripped: boolean) {
-  const { content, reasoning_content, reasoning_details, thought_signature, tool_calls } = choice.message;
+  const { content, name, reasoning_content, reasoning_details, thought_signature, tool_calls } = choice.message;
   const hasCalls = tool_calls !== undefined && tool_calls.length > 0;
   // A call that was cut at the token limit stays cut.
   const finished = hasCalls && choice.finishReason === 'stop' ? 'tool_calls' : choice.finishReason;
@@ -54,6 +54,7 @@ export function presentChoice(choice: ChatChoice, stripped: boolean) {
     message: {
       role: 'assistant' as const,
       content: stripped && content !== null ? withoutThinking(content) : content,
+      name: name ?? null,
       reasoning_content: stripped ? null : (reasoning_content ?? null),
       ...(stripped || !reasoning_details ? {} : { reasoning_details }),
       ...(thought_signature === undefined ? {} : { thought_signature }),

@@ -45,6 +45,7 @@ const choice = z.strictObject({
   message: z.strictObject({
     role: z.literal('assistant'),
     content: z.string().nullable(),
+    name: z.string().nullable().meta({ description: 'As the provider gave it.' }),
     reasoning_content: z.string().nullable(),
     reasoning_details: z.array(reasoningDetail).optional(),
     thought_signature: z.string().optional(),

@@ -25,7 +25,12 @@ interface Medium {
 export interface ImagePart extends Medium {
   type: 'image';
   pixels: number;
+  /** Resolution that the model is to see. Default: the service's own. */
+  detail?: ImageDetail;
 }
+
+export const IMAGE_DETAILS = ['auto', 'low', 'high'] as const;
+type ImageDetail = (typeof IMAGE_DETAILS)[number];
 
 export interface AudioPart extends Medium {
   type: 'audio';
@@ -174,6 +179,7 @@ export interface TokenUsage {
 
 export interface AssistantMessage {
   content: string | null;
+  name?: string;
   reasoning_content?: string;
   reasoning_details?: ReasoningDetail[];
   thought_signature?: string;

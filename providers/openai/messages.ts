@@ -47,7 +47,10 @@ function toPart(part: UserPart, dialect: Dialect): Fields {
     case 'text':
       return { type: 'text', text: part.text };
     case 'image':
-      return { type: 'image_url', image_url: { url: dataUrl(part) } };
+      return {
+        type: 'image_url',
+        image_url: { url: dataUrl(part), ...(part.detail === undefined ? {} : { detail: part.detail }) },
+      };
     case 'audio':
       return {
         type: 'input_audio',

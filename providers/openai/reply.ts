@@ -49,6 +49,7 @@ function readMessage(message: Fields): AssistantMessage {
   const details = reasoningDetails(message.reasoning_details);
   return {
     content: textOf(message.content) ?? (typeof message.refusal === 'string' ? message.refusal : null),
+    ...(typeof message.name === 'string' ? { name: message.name } : {}),
     ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
     ...(details === undefined ? {} : { reasoning_details: details }),
     ...(typeof message.thought_signature === 'string' ? { thought_signature: message.thought_signature } : {}),

@@ -141,6 +141,7 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'choices[].logprobs': 'object|null',
     'choices[].message.role': 'string',
     'choices[].message.content': 'string|null',
+    'choices[].message.name': 'string|null',
     'choices[].message.reasoning_content': 'string|null',
     'usage.prompt_tokens': 'number',
     'usage.completion_tokens': 'number',

@@ -98,8 +98,8 @@ function userOf({ content }: ItemOfType<'message'>): SentMessage {
 function partOf(part: ResponsesPart): ChatPart[] {
   switch (part.type) {
     case 'input_image': {
-      const { image_url: image } = part;
-      return [{ type: 'image_url', image_url: { url: typeof image === 'string' ? image : image.url } }];
+      const image = typeof part.image_url === 'string' ? { url: part.image_url } : part.image_url;
+      return [{ type: 'image_url', image_url: { ...image, detail: image.detail ?? part.detail } }];
     }
     case 'input_file': {
       const named = part.filename == null ? {} : { filename: part.filename };

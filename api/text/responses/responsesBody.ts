@@ -4,17 +4,16 @@
  */
 import { z } from 'zod';
 import { anonUserId } from '../../http/endUser.ts';
-import { EFFORTS, serviceParameters, VERBOSITIES } from '../chatBody.ts';
+import { EFFORTS, imageDetail, serviceParameters, VERBOSITIES } from '../chatBody.ts';
 
 const nullish = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 const status = z.enum(['completed', 'in_progress']).exactOptional();
-const detail = nullish(z.enum(['auto', 'low', 'high']));
 
 const textPart = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const imagePart = z.object({
   type: z.literal('input_image'),
-  image_url: z.union([z.string().min(1), z.object({ url: z.string().min(1), detail })]),
-  detail,
+  image_url: z.union([z.string().min(1), z.object({ url: z.string().min(1), detail: imageDetail })]),
+  detail: imageDetail,
 });
 /** Beyond the published table: `file` as chat accepts it. */
 const filePart = z

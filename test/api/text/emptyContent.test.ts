@@ -1,4 +1,4 @@
-/** Messages without content: their usual forms are accepted, and no model gets an empty list of parts. */
+/** Messages without content, in their usual forms, and the members of an answer: no model gets an empty list of parts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTextWorld, type TextWorld } from './textWorld.ts';
 
@@ -43,6 +43,24 @@ describe('an empty list of parts', () => {
     const messages = [{ role: 'user', content: [] }];
     const response = await world.chat({ messages, service_parameters: { enable_web_scraping: true } });
     expect(response.status).toBe(200);
+  });
+});
+
+describe('the name of the answer', () => {
+  const messageOf = async (message: object): Promise<unknown> => {
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    world.stub.next = [{ body: { choices: [{ index: 0, finish_reason: 'stop', message }], usage } }];
+    const response = await world.chat({ messages: [ASKS] });
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { choices: { message: object }[] }).choices[0]?.message;
+  };
+
+  it.each([
+    ['as the provider gave it', { role: 'assistant', content: 'Hi', name: 'Ada' }, 'Ada'],
+    ['null without one', { role: 'assistant', content: 'Hi' }, null],
+    ['null for one that is no text', { role: 'assistant', content: 'Hi', name: 7 }, null],
+  ])('is %s', async (_what, message, name) => {
+    expect(await messageOf(message)).toMatchObject({ content: 'Hi', name });
   });
 });
 

@@ -24,6 +24,17 @@ it('passes on a picture unchanged', async () => {
   expect(told()?.messages[0]?.content).toContainEqual({ type: 'image_url', image_url: { url } });
 });
 
+it.each(['auto', 'low', 'high'])('passes on the detail %s of a picture', async (detail) => {
+  const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}`, detail } };
+  expect((await ask(picture)).status).toBe(200);
+  expect(told()?.messages[0]?.content).toContainEqual(picture);
+});
+
+it('refuses an unknown detail of a picture', async () => {
+  const url = `data:image/png;base64,${PICTURE}`;
+  expect((await ask({ type: 'image_url', image_url: { url, detail: 'huge' } })).status).toBe(400);
+});
+
 it('passes on the text of a document', async () => {
   const file_data = `data:application/octet-stream;base64,${DOCX.toString('base64')}`;
   expect((await ask({ type: 'file', file: { file_data, filename: 'a.docx' } })).status).toBe(200);

@@ -147,6 +147,10 @@ describe('a message part', () => {
       { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
     ],
     [
+      { type: 'image', bytes, mediaType: 'image/png', pixels: 4_096, detail: 'low' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${data}`, detail: 'low' } },
+    ],
+    [
       { type: 'audio', bytes, mediaType: 'audio/wav', seconds: 1 },
       { type: 'input_audio', input_audio: { data, format: 'wav' } },
     ],

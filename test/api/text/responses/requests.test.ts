@@ -59,7 +59,7 @@ describe('the messages of an input that is', () => {
           role: 'user',
           content: [
             { type: 'text', text: 'a' },
-            { type: 'image_url', image_url: { url: PIXEL } },
+            { type: 'image_url', image_url: { url: PIXEL, detail: 'auto' } },
           ],
         },
       ],
