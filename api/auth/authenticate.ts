@@ -78,6 +78,16 @@ export async function authenticate(
   }
 }
 
+/** Holder of a valid key. Undefined for every other request, whatever fails: its answer does not depend on the key. */
+export async function findKeyHolder(
+  authentication: Authentication,
+  { rawHeaders, address }: Pick<AuthRequest, 'rawHeaders' | 'address'>,
+): Promise<Caller | undefined> {
+  const credential = readCredential(rawHeaders);
+  if (credential.kind !== 'bearer') return undefined;
+  return await keyHolder(authentication, credential.secret, address).catch(() => undefined);
+}
+
 function withoutCredential(discovery: Discovery, { path, access }: AuthRequest): Promise<Answer> {
   return discoveryAnswer(discovery, { path, signInOnly: access === 'own-wallet' });
 }

@@ -19,10 +19,11 @@ export const retiredUsage = defineRoute({
   method: 'GET',
   path: '/billing/usage',
   access: 'open',
+  readsKey: true,
   describes: BILLING_DESCRIPTIONS.retired,
-  async handler({ core: { config }, limits: { calls: limits } }, { address }) {
+  async handler({ core: { config }, limits: { calls: limits } }, { address, caller }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress(limits, address, { path: '/billing/usage', perMinute });
+    if (!caller) await limitAddress(limits, address, { path: '/billing/usage', perMinute });
     const Link = [
       '</api/v1/billing/usage-history>; rel="successor-version"',
       `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`,

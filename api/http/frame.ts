@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RouterMiddleware } from '@koa/router';
 import { FareboxError } from '../../domain/errors.ts';
 import type { ReservedBytes } from '../../infra/byteBudget.ts';
-import { type Authentication, authenticate } from '../auth/authenticate.ts';
+import { type Authentication, authenticate, findKeyHolder } from '../auth/authenticate.ts';
 import type { BodyReader } from '../body/bodyReader.ts';
 import { type ReadBody, readBody } from '../body/readBody.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { openCall } from '../limits/callLimits.ts';
+import { openCall, type Subject } from '../limits/callLimits.ts';
 import { isDryRun } from '../paid/dryRun.ts';
 import { type FundsExemption, requireFreeModel, requireFunds } from '../paid/requireFunds.ts';
 import { SMALL_JSON_BYTES } from '../queue/jobBodies.ts';
@@ -55,6 +55,8 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
       const identified = await authenticate(frame.authentication, attempt);
       if ('answer' in identified) return await frame.respond(ctx, identified.answer);
       ctx.state.caller = identified.caller;
+    } else if (route.readsKey) {
+      ctx.state.caller = await findKeyHolder(frame.authentication, { rawHeaders: ctx.req.rawHeaders, address });
     }
     const { caller } = ctx.state;
     const call = caller && openCall(frame.dependencies.limits.calls, caller);
@@ -79,7 +81,8 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
         ? () => serveWallet(frame.dependencies, { accountId: caller.accountId, ctx, call, address }, work)
         : work;
     try {
-      await frame.respond(ctx, await counted(context, served));
+      const given = await counted(frame, context, served);
+      await frame.respond(ctx, given).catch((error) => countUnsent(context, error));
     } finally {
       context.leave?.();
     }
@@ -87,24 +90,45 @@ export function serveRoute(frame: Frame, route: Route): RouterMiddleware<Request
 }
 
 /** Reports to the limits how a call ended, before its answer begins: the next call may be waiting for that. */
-async function counted({ route, ctx, call }: RequestContext, work: () => Promise<Answer>): Promise<Answer> {
-  let tells = route.limitHeaders !== 'refusals';
+async function counted(frame: Frame, context: RequestContext, work: () => Promise<Answer>): Promise<Answer> {
+  const { ctx, call } = context;
   try {
     const given = await work();
-    if (call && isDryRun(ctx.req)) await call.noteTokens(0);
-    const noting = call?.ended(given.status, undefined);
+    if (!call) return given;
+    if (isDryRun(ctx.req)) await call.noteTokens(0);
+    if (!call.isCounted) await call.report(subjectOf(frame, context, { model: undefined }));
+    const noting = call.ended(given.status, undefined);
     if (noting) await noting;
     return given;
   } catch (thrown) {
+    if (!call) throw thrown;
     const { code } = toFareboxError(thrown);
-    tells ||= code === 'rate_limited';
-    if (call && thrown instanceof FareboxError && thrown.limitType) call.noteRefusal(thrown.limitType);
-    await call?.ended(errorStatus(code), code);
-    await call?.noteTokens(0);
+    if (!call.isCounted) await call.report(subjectOf(frame, context, { model: undefined }));
+    if (thrown instanceof FareboxError && thrown.limitType) call.noteRefusal(thrown.limitType);
+    await call.ended(errorStatus(code), code);
+    await call.noteTokens(0);
     throw thrown;
   } finally {
-    if (call && tells) setHeaders(ctx.res, call.headers);
+    setLimitHeaders(context);
   }
+}
+
+/** The headers of a refusal by a budget replace the rest of the budget of failures. */
+function setLimitHeaders({ route, ctx: { res }, call }: RequestContext): void {
+  if (!call) return;
+  if (!route.hidesBudget) setHeaders(res, call.budgetHeaders);
+  setHeaders(res, call.headers);
+}
+
+/** Counts an answer that became an error before it began. */
+async function countUnsent(context: RequestContext, thrown: unknown): Promise<never> {
+  const { ctx, call } = context;
+  if (!ctx.res.headersSent) {
+    const { code } = toFareboxError(thrown);
+    await call?.ended(errorStatus(code), code);
+    setLimitHeaders(context);
+  }
+  throw thrown;
 }
 
 /** Reads the body and calls the handler. An uploaded file is deleted when the handler ends, also when that is late. */
@@ -112,7 +136,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
   const { route, readQuery, ctx, call } = context;
   if (route.access === 'admin' && ctx.state.caller?.keyType !== 'ADMIN') {
     // Failures of a known key count: repeating them is no way to keep the server busy.
-    await admit(context, undefined);
+    await admit(frame, context, {});
     throw new FareboxError({ code: 'admin_key_required', message: 'Admin API key required' });
   }
   // Wallets are counted over all processes (walletCall.ts).
@@ -120,7 +144,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
   const checked = checkFunds(frame, context);
   if (checked) context.fundsExemption = await checked;
   if (!route.body || (route.body.optional && !hasBody(ctx))) {
-    if (!route.countsItself) await admit(context, undefined);
+    if (!route.ownWindows) await admit(frame, context, {});
     return await withinDeadline(frame, { route, request: new HandlerRequest(context, readQuery(ctx), NO_BODY) });
   }
   let model: string | undefined;
@@ -145,7 +169,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
         noteSpooled: (bytes) => shareOf(context).take(bytes),
       }),
     );
-    if (!route.countsItself) await admit(context, model, read);
+    if (!route.ownWindows) await admit(frame, context, { model, read });
     if (context.fundsExemption && model !== undefined) {
       requireFreeModel(context.fundsExemption, frame.dependencies.limits.calls.modelOf(model, route.body.modelType));
     }
@@ -155,7 +179,7 @@ async function answer(frame: Frame, context: RequestContext): Promise<Answer> {
     await folder.remove();
     context.share?.release();
     // A request that was refused before it was counted is counted now, and refused for that when there were too many.
-    if (!read) await admit(context, model);
+    if (!read) await admit(frame, context, { model });
     throw error;
   }
   return await withinDeadline(frame, { route, request, cleanUp: folder.remove, reservedBytes });
@@ -194,28 +218,40 @@ function openReservedBytes({ dependencies }: Frame, context: RequestContext): Re
 }
 
 /** Undefined at once for a caller that is known to have funds. Refusals for missing funds count as well. */
-function checkFunds({ dependencies }: Frame, context: RequestContext): Promise<FundsExemption | undefined> | undefined {
+function checkFunds(frame: Frame, context: RequestContext): Promise<FundsExemption | undefined> | undefined {
   const { route, ctx } = context;
   const { caller } = ctx.state;
   if (route.access !== 'buyer' || !caller) return undefined;
   const { headers } = ctx.req;
-  return requireFunds(dependencies, { route, caller, headers })?.catch(async (error) => {
-    await admit(context, undefined);
+  return requireFunds(frame.dependencies, { route, caller, headers })?.catch(async (error) => {
+    await admit(frame, context, {});
     throw error;
   });
 }
 
-async function admit({ route, call }: RequestContext, model: string | undefined, read?: ReadBody): Promise<void> {
-  const estimate = read && route.estimateTokens?.(read.body);
+async function admit(
+  frame: Frame,
+  context: RequestContext,
+  { model, read }: { model?: string | undefined; read?: ReadBody },
+): Promise<void> {
+  const estimate = read && context.route.estimateTokens?.(read.body);
   const estimatedTokens = estimate instanceof Promise ? await estimate : estimate;
-  // Members before the spread: V8 builds a literal that begins with a spread by its slow path (bench `pairs`).
-  await call?.admit({
+  await context.call?.admit(subjectOf(frame, context, { model, estimatedTokens }));
+}
+
+function subjectOf(
+  { dependencies }: Frame,
+  { route, ctx: { state } }: RequestContext,
+  { model, estimatedTokens }: Pick<Subject, 'model' | 'estimatedTokens'>,
+): Subject {
+  return {
     path: route.path,
     model,
     modelType: route.body?.modelType,
     requestLimit: requestLimitOf(route),
-    ...(estimatedTokens === undefined ? {} : { estimatedTokens }),
-  });
+    ownWindows: state.caller && route.ownWindows?.(dependencies.limits.calls, state.caller.accountId),
+    estimatedTokens,
+  };
 }
 
 const NO_BODY: ReadBody = { body: undefined, files: [] };

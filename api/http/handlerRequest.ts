@@ -56,8 +56,8 @@ export async function awaitClient<T>({ state }: ApiContext, work: Promise<T>): P
   }
 }
 
-export function requestLimitOf({ countsItself, requestLimit }: Route): 'jobs' | 'own' | undefined {
-  return countsItself ? 'own' : requestLimit;
+export function requestLimitOf({ ownWindows, requestLimit }: Route): 'jobs' | 'own' | undefined {
+  return ownWindows ? 'own' : requestLimit;
 }
 
 /** Request for handlers. Costly members are created on demand (bench `front`). */

@@ -14,6 +14,7 @@ import type { Logger } from '../../infra/log.ts';
 import type { SqlClient } from '../../infra/postgres/pool.ts';
 import type { Admission, LimitedCall } from '../../infra/redis/limiter.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { LimitSettings } from '../limits/callLimits.ts';
 import type { Answer } from './answer.ts';
 import type { RouteDescription } from './describe.ts';
 
@@ -197,12 +198,17 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   isReplay?(sql: SqlClient, name: ReplayName): Promise<boolean>;
   /** Default: the query is ignored. */
   query?: z.ZodType<Query>;
-  /** `refusals`: only a 429 reports the limits (LIMIT-14); default: every answer does. */
-  limitHeaders?: 'refusals';
+  /** The route's refusals have headers of the same names as the rest of the budget of failures (LIMIT-14). */
+  hidesBudget?: true;
   /** `jobs`: clients poll it, and it has the limit for that. */
   requestLimit?: 'jobs';
-  /** The handler calls `admitWith` for every request; default: the frame admits the call before the handler. */
-  countsItself?: true;
+  /**
+   * Windows of the route in place of those of all routes. The handler calls `admitWith` for every request; default: the
+   * frame admits the call before the handler. An answer before the handler reports these windows.
+   */
+  ownWindows?(limits: LimitSettings, accountId: string): LimitedCall;
+  /** For `open` routes: the holder of a valid key is known, for its limits. The answer is the same for everybody. */
+  readsKey?: true;
   /** Most tokens that a call may use, for models with a token limit; `noteTokens` corrects it afterwards. */
   estimateTokens?(body: Body): number | Promise<number>;
   /** Time from the body to the beginning of the answer; after it the client gets `timed_out`. */

@@ -24,6 +24,15 @@ import {
 import type { Config } from '../../infra/config/config.ts';
 import type { Admission, Counter, CounterState, LimitedCall, Limiter, RefusedCall } from '../../infra/redis/limiter.ts';
 import { type CallsInFlight, createCallsInFlight } from './callsInFlight.ts';
+import {
+  budgetHeaders,
+  type LimitHeaders,
+  NO_LIMIT_HEADERS,
+  type ReportedWindows,
+  stateOf,
+  windowHeaders,
+  withoutOne,
+} from './limitHeaders.ts';
 
 export interface LimitSettings {
   limiter: Limiter;
@@ -39,6 +48,7 @@ export interface LimitSettings {
 interface KeptCounters {
   ofCallers: WeakMap<Caller, Map<string, CallCounters>>;
   joined: WeakMap<LimitedCall, WeakMap<LimitedCall, LimitedCall>>;
+  uncounted: WeakMap<LimitedCall, LimitedCall>;
   /** Counters of JSON-RPC calls, by account and limits. */
   rpc: LRUCache<string, LimitedCall>;
 }
@@ -58,12 +68,15 @@ export function createLimits(config: Config, limiter: Limiter): LimitSettings {
       type === undefined
         ? config.modelCatalogue.byId.get(name)
         : modelNamed(config.modelCatalogue, { name, type, now: new Date().toISOString() }),
-    kept: { ofCallers: new WeakMap(), joined: new WeakMap(), rpc: new LRUCache({ max: MAX_RPC_KEPT }) },
+    kept: {
+      ...{ ofCallers: new WeakMap(), joined: new WeakMap(), uncounted: new WeakMap() },
+      rpc: new LRUCache({ max: MAX_RPC_KEPT }),
+    },
   };
 }
 
 /** Subject of a call, from its body. */
-interface Subject {
+export interface Subject {
   /** The route's pattern below `/api/v1`. */
   path: string;
   /** `model` of the body, when it is a string. */
@@ -72,8 +85,10 @@ interface Subject {
   modelType?: ModelType | undefined;
   /** `own`: the route has windows of its own. Default: those of the model, else those of all routes without a model. */
   requestLimit?: 'jobs' | 'own' | undefined;
+  /** Windows of the route, which are reported and do not count the call. */
+  ownWindows?: LimitedCall | undefined;
   /** Estimated tokens of the call, for models with a token limit. */
-  estimatedTokens?: number;
+  estimatedTokens?: number | undefined;
 }
 
 export interface CallLimits {
@@ -86,8 +101,14 @@ export interface CallLimits {
   admitWith(subject: Subject, own: LimitedCall): Promise<Admission>;
   /** Counts the call against the limits of another model that is to answer. Throws FareboxError `rate_limited`. */
   admitModel(modelId: string): Promise<void>;
-  /** Headers of every answer. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** False: neither admitted nor refused yet. */
+  readonly isCounted: boolean;
+  /** Reads the windows of a call that ends before it was counted, for its headers. */
+  report(subject: Subject): Promise<void>;
+  /** Headers of every answer (LIMIT-10); of a refusal by a budget those of that budget. */
+  readonly headers: LimitHeaders;
+  /** Rest of the budget of failures. */
+  readonly budgetHeaders: LimitHeaders;
   /** Actual number of tokens; 0 for a call that produced nothing. A later value replaces an earlier one. */
   noteTokens(used: number): Promise<void>;
   /** Throws FareboxError `rate_limited` for one concurrent call too many. Returns a function to call at the end. */
@@ -104,8 +125,9 @@ interface CallCounters extends LimitedCall {
   unsupported: Counter | undefined;
   requests: Counter | undefined;
   tokens: Counter | undefined;
-  /** Requests without a model; only a refusal reports them. */
+  /** Requests of calls without a limited model. */
   shared: SharedWindow | undefined;
+  reported: ReportedWindows;
 }
 
 interface SharedWindow {
@@ -144,6 +166,16 @@ function joined({ kept }: LimitSettings, counted: LimitedCall, own: LimitedCall)
   return made;
 }
 
+/** The same windows, without a limit and a count. Equal ones are the same object, as those of `joined`. */
+function uncounted({ kept }: LimitSettings, call: LimitedCall): LimitedCall {
+  const before = kept.uncounted.get(call);
+  if (before) return before;
+  const counters = call.counters.map((counter) => ({ ...counter, limit: Number.MAX_SAFE_INTEGER, cost: 0 }));
+  const made = { accountId: call.accountId, counters };
+  kept.uncounted.set(call, made);
+  return made;
+}
+
 /** Routes with a separate budget for unsupported features (LIMIT-7). */
 const FEATURE_ROUTES = new Set(['/chat/completions', '/responses']);
 
@@ -152,7 +184,8 @@ export function openCall(limits: LimitSettings, caller: Caller): CallLimits {
 }
 
 class LimitedCallState implements CallLimits {
-  readonly headers: Record<string, string> = {};
+  headers: LimitHeaders = NO_LIMIT_HEADERS;
+  budgetHeaders: LimitHeaders = NO_LIMIT_HEADERS;
   readonly #limits: LimitSettings;
   readonly #caller: Caller;
   #asked: Subject | undefined = undefined;
@@ -170,19 +203,35 @@ class LimitedCallState implements CallLimits {
     this.#caller = caller;
   }
 
+  get isCounted(): boolean {
+    return this.#counted !== undefined;
+  }
+
   async admit(subject: Subject): Promise<void> {
     const of = this.#open(subject);
-    this.#take(await this.#limits.limiter.admit(of, this.#estimatedTokens), of);
+    const { ownWindows: own } = subject;
+    const asked = own ? joined(this.#limits, of, uncounted(this.#limits, own)) : of;
+    const admitted = await this.#limits.limiter.admit(asked, this.#estimatedTokens);
+    this.#take(admitted, of);
+    if (own) this.#reportOwn(admitted, of, own);
+  }
+
+  async report(subject: Subject): Promise<void> {
+    const of = this.#open(subject);
+    const { ownWindows: own } = subject;
+    const read = uncounted(this.#limits, own ? joined(this.#limits, of, own) : of);
+    const admitted = await this.#limits.limiter.admit(read);
+    this.#reportWindows(admitted, of);
+    if (own) this.#reportOwn(admitted, of, own);
   }
 
   async admitWith(subject: Subject, own: LimitedCall): Promise<Admission> {
     const of = this.#open(subject);
     const admitted = await this.#limits.limiter.admit(joined(this.#limits, of, own), this.#estimatedTokens);
-    const { refusedBy, at, states } = admitted;
+    const { refusedBy } = admitted;
     const isOwn = refusedBy !== undefined && own.counters.includes(refusedBy);
-    const others = of.counters.length;
-    this.#take({ refusedBy: isOwn ? undefined : refusedBy, at, states: states.slice(0, others) }, of);
-    return { refusedBy, at, states: states.slice(others) };
+    this.#take(isOwn ? { ...admitted, refusedBy: undefined } : admitted, of);
+    return this.#reportOwn(admitted, of, own);
   }
 
   async admitModel(modelId: string): Promise<void> {
@@ -190,11 +239,12 @@ class LimitedCallState implements CallLimits {
     const next = countedOf(this.#limits, this.#caller, { ...this.#asked, model: modelId });
     const admitted = await this.#limits.limiter.admit(next, this.#estimatedTokens);
     const { refusedBy } = admitted;
-    if (refusedBy) throw refusal(refusedBy, stateOf(next, admitted, refusedBy), admitted);
+    // A call that named no limited model is about this one.
+    if (!refusedBy || !this.#answering?.requests) this.headers = windowHeaders(next.counters, admitted, next.reported);
+    if (refusedBy) throw refusal(refusedBy, stateOf(next.counters, admitted, refusedBy), admitted);
     await this.noteTokens(0);
     [this.#answering, this.#admission] = [next, admitted];
     this.#notedTokens = undefined;
-    Object.assign(this.headers, minuteHeaders(next, admitted));
   }
 
   async noteTokens(used: number): Promise<void> {
@@ -224,7 +274,8 @@ class LimitedCallState implements CallLimits {
   }
 
   ended(status: number, code: ErrorCode | undefined): Promise<void> | undefined {
-    if (!this.#counted || status < 400 || status === 429 || (code && UNCOUNTED.has(code))) return undefined;
+    // A refusal for the number of requests is no failure of one (LIMIT-8).
+    if (!this.#counted || status < 400 || status === 429) return undefined;
     return this.#fillBudget(this.#counted, code);
   }
 
@@ -241,31 +292,33 @@ class LimitedCallState implements CallLimits {
 
   #take(admitted: Admission, of: CallCounters): void {
     this.#admission = admitted;
-    const { refusedBy } = admitted;
-    const isBudget = refusedBy !== undefined && refusedBy.windowMs === BUDGET_MS;
-    Object.assign(this.headers, budgetHeaders(of, admitted, refusedBy));
-    if (!isBudget) Object.assign(this.headers, minuteHeaders(of, admitted));
-    if (refusedBy) throw refusal(refusedBy, stateOf(of, admitted, refusedBy), { at: admitted.at, shared: of.shared });
+    const { refusedBy, at } = admitted;
+    this.#reportWindows(admitted, of);
+    if (!refusedBy) return;
+    if (refusedBy.windowMs === BUDGET_MS) this.headers = budgetHeaders(of.counters, admitted, refusedBy);
+    throw refusal(refusedBy, stateOf(of.counters, admitted, refusedBy), { at, shared: of.shared });
+  }
+
+  #reportWindows(admitted: Admission, { counters, failed, reported }: CallCounters): void {
+    this.budgetHeaders = budgetHeaders(counters, admitted, failed);
+    this.headers = windowHeaders(counters, admitted, reported);
+  }
+
+  /** Admission of the route's windows, which follow those of the call. */
+  #reportOwn({ refusedBy, at, states }: Admission, of: CallCounters, { counters }: LimitedCall): Admission {
+    const admission = { refusedBy, at, states: states.slice(of.counters.length) };
+    const requests = counters.find(({ type }) => type === 'RPM');
+    this.headers = windowHeaders(counters, admission, { requests, tokens: undefined });
+    return admission;
   }
 
   async #fillBudget({ failed, unsupported }: CallCounters, code: ErrorCode | undefined): Promise<void> {
     // One budget or the other: fifty unsupported features must not use up the two hundred failures.
     const budget = code === 'unsupported_feature' && unsupported ? unsupported : failed;
     await this.#limits.limiter.correct(this.#caller.accountId, budget, { count: 1 });
-    if (budget === unsupported) return;
-    const remaining = Number(this.headers['x-ratelimit-remaining']) - 1;
-    this.headers['x-ratelimit-remaining'] = String(Math.max(0, remaining));
+    if (budget === failed) this.budgetHeaders = withoutOne(this.budgetHeaders);
   }
 }
-
-/** Codes that fill no error budget: such requests cause no work (LIMIT-8). */
-const UNCOUNTED = new Set<ErrorCode>([
-  'invalid_content_type',
-  'invalid_json',
-  'body_too_large',
-  'rate_limited',
-  'credential_missing',
-]);
 
 function countersOf(limits: LimitSettings, caller: Caller, subject: Subject): CallCounters {
   const { accountId, keyId } = caller;
@@ -292,6 +345,7 @@ function countersOf(limits: LimitSettings, caller: Caller, subject: Subject): Ca
   const all = [failed, unsupported, requests, tokens, shared?.counter];
   return {
     ...{ accountId, failed, unsupported, requests, tokens, shared, about },
+    reported: { requests: requests ?? shared?.counter, tokens },
     counters: all.filter((counter) => counter !== undefined),
   };
 }
@@ -316,45 +370,6 @@ function aboutOf(limits: LimitSettings, { accountId, keyId }: Caller, subject: S
 function modelIdOf(limits: LimitSettings, { path, model, modelType }: Subject): string {
   if (model === undefined) return `endpoint:api/v1${path.replace(/\/\{.*$/, '')}`;
   return limits.modelOf(model, modelType)?.id ?? 'model:unknown';
-}
-
-function stateOf(counted: CallCounters, admission: Admission, counter: Counter): CounterState {
-  const state = admission.states[counted.counters.indexOf(counter)];
-  return state ?? { total: 0, resetsAt: admission.at };
-}
-
-/** Headers of an error budget (LIMIT-9). */
-function budgetHeaders(
-  counted: CallCounters,
-  admission: Admission,
-  refusedBy: Counter | undefined,
-): Record<string, string> {
-  const budget = refusedBy?.windowMs === BUDGET_MS ? refusedBy : counted.failed;
-  const { total, resetsAt } = stateOf(counted, admission, budget);
-  return {
-    'x-ratelimit-remaining': String(Math.max(0, budget.limit - total)),
-    'x-ratelimit-resets': String(Math.ceil(resetsAt)),
-  };
-}
-
-/** Headers of the windows of a minute; none for a model without such limits (LIMIT-10). */
-function minuteHeaders(counted: CallCounters, admission: Admission): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const { tokens, shared } = counted;
-  const requests = counted.requests ?? (admission.refusedBy === shared?.counter ? shared?.counter : undefined);
-  if (requests) {
-    const { total, resetsAt } = stateOf(counted, admission, requests);
-    headers['x-ratelimit-limit-requests'] = String(requests.limit);
-    headers['x-ratelimit-remaining-requests'] = String(Math.max(0, requests.limit - total));
-    headers['x-ratelimit-reset-requests'] = String(Math.ceil(resetsAt / 1_000));
-  }
-  if (tokens) {
-    const { total, resetsAt } = stateOf(counted, admission, tokens);
-    headers['x-ratelimit-limit-tokens'] = String(tokens.limit);
-    headers['x-ratelimit-remaining-tokens'] = String(Math.max(0, tokens.limit - total));
-    headers['x-ratelimit-reset-tokens'] = String(Math.ceil((resetsAt - admission.at) / 1_000));
-  }
-  return headers;
 }
 
 const SHARED_WORDS: Record<RequestGroup, string> = {

@@ -8,7 +8,14 @@ import { isForWallets } from '../auth/authenticate.ts';
 import { type AnswerDescription, type Example, GROUPS, type RouteDescription } from '../http/describe.ts';
 import type { MultipartSpec, Route } from '../http/route.ts';
 import { failuresOf } from './failures.ts';
-import { COMMON_HEADERS, headerReferences, LIMIT_HEADERS, REFUSAL_HEADERS, WALLET_HEADERS } from './headers.ts';
+import {
+  COMMON_HEADERS,
+  headerReferences,
+  LIMIT_HEADERS,
+  REFUSAL_HEADERS,
+  WALLET_HEADERS,
+  WINDOW_HEADERS,
+} from './headers.ts';
 import { introduction } from './introduction.ts';
 
 export interface DocumentOptions {
@@ -131,8 +138,7 @@ type Responses = ZodOpenApiOperationObject['responses'];
 
 function responsesOf(route: Route, { answers }: RouteDescription): Responses {
   const common = headerReferences(COMMON_HEADERS);
-  const tells = route.limitHeaders !== 'refusals';
-  const limits = route.access === 'open' || !tells ? {} : headerReferences(LIMIT_HEADERS);
+  const limits = limitHeadersOf(route);
   const wallets = isForWallets(route.access) ? headerReferences(WALLET_HEADERS) : {};
   const responses: Record<string, NonNullable<Responses>[`${1 | 2 | 3 | 4 | 5}${string}`]> = {};
   for (const [status, answer] of Object.entries(answers)) {
@@ -146,11 +152,17 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
     const schema = bodies.length > 1 ? z.union(bodies as [z.ZodType, ...z.ZodType[]]) : first;
     responses[String(status)] = {
       description: [ownAnswer && `- ${ownAnswer.means}`, failure.description].filter(Boolean).join('\n'),
-      headers: { ...common, ...(status === 429 && (tells ? limits : REFUSAL_HEADERS)) },
+      headers: { ...common, ...limits, ...(status === 429 && route.hidesBudget && REFUSAL_HEADERS) },
       content: { 'application/json': { schema } },
     };
   }
   return responses as Responses;
+}
+
+/** Every answer to a known key has them; other callers get none. */
+function limitHeadersOf({ access, readsKey, hidesBudget }: Route) {
+  if (access === 'open' && !readsKey) return {};
+  return headerReferences(hidesBudget ? WINDOW_HEADERS : LIMIT_HEADERS);
 }
 
 function headersOf({ headers = {} }: AnswerDescription) {

@@ -8,13 +8,18 @@ export const COMMON_HEADERS = {
   'X-Request-ID': header('32 hex digits: names the request in the log, and is its trace id.', 'string'),
 };
 
-export const LIMIT_HEADERS = {
-  'x-ratelimit-limit-requests': header('Requests a minute; left out where there is no such limit.'),
+/** Windows of the model, else of the route. */
+export const WINDOW_HEADERS = {
+  'x-ratelimit-limit-requests': header('Requests a minute.'),
   'x-ratelimit-remaining-requests': header('What is left of them.'),
   'x-ratelimit-reset-requests': header('Unix seconds at which the oldest counts no longer.'),
   'x-ratelimit-limit-tokens': header('Tokens a minute; left out where there is no such limit.'),
   'x-ratelimit-remaining-tokens': header('What is left of them.'),
   'x-ratelimit-reset-tokens': header('Seconds until the oldest count no longer.'),
+};
+
+export const LIMIT_HEADERS = {
+  ...WINDOW_HEADERS,
   'x-ratelimit-remaining': header('Failed requests that are left in this window.'),
   'x-ratelimit-resets': header('Unix milliseconds at which that window is over.'),
 };

@@ -48,7 +48,7 @@ export async function admitRpc(
   if (refusedBy) {
     const state = admission.states[counters.indexOf(refusedBy)];
     // A refused batch still counts as a request.
-    if (refusedBy !== requests && requests) await limits.limiter.correct(accountId, requests, { count: 1 });
+    if (refusedBy !== requests && requests) await admitRpc(limits, accountId, { ...count, ask, credits: 0 });
     return { refusal: refusalAnswer(refusedBy, state && { ...state, at }) };
   }
   return {
@@ -58,6 +58,11 @@ export async function admitRpc(
       await limits.limiter.correct(accountId, credits, { count: used - credits.cost, at });
     },
   };
+}
+
+/** Window of requests of an account. */
+export function rpcRequests(limits: RpcLimitDependencies, accountId: string): LimitedCall {
+  return limitedCall(limits, accountId, { request: true, credits: 0 });
 }
 
 /**

@@ -13,7 +13,7 @@ import { readIdempotencyKey } from '../queue/idempotency.ts';
 import { answerKeyedRequest, isKeyedReplay } from './answerKeyedRequest.ts';
 import { RPC_DESCRIPTIONS, rpcBody } from './openapi.ts';
 import { payForCalls } from './payForCalls.ts';
-import { admitRpc } from './rpcLimits.ts';
+import { admitRpc, rpcRequests } from './rpcLimits.ts';
 import { toAnswer } from './toAnswer.ts';
 
 export const rpcNetworksRoute = defineRoute({
@@ -35,8 +35,8 @@ export const rpcRoute = defineRoute({
   access: 'buyer',
   body: { raw: { maxBytes: MAX_BYTES, json: rpcBody } },
   isReplay: isKeyedReplay,
-  limitHeaders: 'refusals',
-  countsItself: true,
+  hidesBudget: true,
+  ownWindows: rpcRequests,
   deadlineMs: DEADLINE_MS,
   describes: RPC_DESCRIPTIONS.call,
   async handler(dependencies, request) {

@@ -21,6 +21,7 @@ export const retiredTranscriptions = defineRoute({
   method: 'POST',
   path: PATH,
   access: 'open',
+  readsKey: true,
   describes: {
     group: 'Video',
     operationId: 'retiredVideoTranscriptions',
@@ -36,9 +37,9 @@ export const retiredTranscriptions = defineRoute({
     errors: ['rate_limited'],
     example: {},
   },
-  async handler({ core: { config }, limits: { calls: limits } }, { address }) {
+  async handler({ core: { config }, limits: { calls: limits } }, { address, caller }) {
     const perMinute = config.limits.perAddressPerMinute;
-    await limitAddress(limits, address, { path: PATH, perMinute });
+    if (!caller) await limitAddress(limits, address, { path: PATH, perMinute });
     return json(BODY, { status: 410, headers: HEADERS });
   },
 });

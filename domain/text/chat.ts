@@ -98,7 +98,7 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
 type ResponseFormat = { type: 'text' } | { type: 'json_object' } | { type: 'json_schema'; json_schema: NamedSchema };
 
 /** A schema in OpenAI's wrapper, which may have further members (`description`, `strict`). */
-export interface NamedSchema {
+interface NamedSchema {
   name: string;
   schema: Record<string, unknown>;
   [member: string]: unknown;

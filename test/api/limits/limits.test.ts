@@ -118,13 +118,13 @@ describe('the failure budget', () => {
     exhaustedBudgets.push({ key, content: { model }, path: '/test/call', resets });
   });
 
-  it('counts requests with invalid fields, but none that could not be parsed', async () => {
+  it('counts requests that could not be parsed for their route, and those with invalid fields for their model', async () => {
     const key = await newKey();
-    for (let turn = 0; turn < 60; turn += 1) {
+    for (let turn = 0; turn < 51; turn += 1) {
       const response = await (apis[turn % 2] as TestApi).call('/test/call', {
         ...{ method: 'POST', key, headers: { 'content-type': 'application/json' }, body: '{"model": tiny}' },
       });
-      expect(response.status).toBe(400);
+      expect([turn, response.status]).toEqual([turn, turn < 50 ? 400 : 429]);
     }
     for (let turn = 0; turn < 50; turn += 1) {
       expect((await send(turn, key, { model: 'film', nothing: true })).status).toBe(400);
@@ -239,12 +239,18 @@ describe('requests per minute', () => {
     expect((await send(0, await newKey(), { model: 'painter' })).status).toBe(200);
   });
 
-  it('have no limit and no headers for jobs', async () => {
+  it('have no limit of a model for jobs, whose headers tell the limit of all jobs', async () => {
     const key = await newKey();
     for (let turn = 0; turn < 30; turn += 1) {
       const { status, headers } = await send(turn, key, { model: 'film' });
       expect(status).toBe(200);
-      expect(Object.keys(limitHeaders(headers)).sort()).toEqual(['x-ratelimit-remaining', 'x-ratelimit-resets']);
+      expect(limitHeaders(headers)).toEqual({
+        'x-ratelimit-limit-requests': '60000',
+        'x-ratelimit-remaining-requests': String(59_999 - turn),
+        'x-ratelimit-reset-requests': expect.stringMatching(/^\d{10}$/),
+        'x-ratelimit-remaining': '50',
+        'x-ratelimit-resets': expect.stringMatching(/^\d{13}$/),
+      });
     }
   });
 });

@@ -172,6 +172,9 @@ describe('calls in flight', () => {
       const words = 'Rate limit exceeded: at most 3 requests at a time for this account.';
       expect([refused.status, await refused.json()]).toEqual([429, { error: words, customMessage: words }]);
       expect(refused.headers.get('retry-after')).toBe('1');
+      // The refused call counts in no window.
+      expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('1197');
+      expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('1200');
       const { limiter } = api.opened.dependencies.limits.calls;
       expect(await limiter.refusals(accountId)).toMatchObject([{ rateLimitType: 'CALLS_IN_FLIGHT' }]);
       const others = post(other);

@@ -68,8 +68,13 @@ it('reports the limit and its reset in a refusal', async () => {
   override = {};
   expect([served.status, refused.status]).toEqual([200, 429]);
   const names = (reply: RpcReply) => [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
-  expect(names(served)).toEqual([]);
-  expect(names(refused).sort()).toEqual(['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']);
+  const words = ['limit', 'remaining', 'reset'];
+  const ofWindow = words.map((word) => `x-ratelimit-${word}-requests`);
+  expect(names(served).sort()).toEqual(ofWindow);
+  expect(names(refused).sort()).toEqual([...words.map((word) => `x-ratelimit-${word}`), ...ofWindow].sort());
+  for (const { headers } of [served, refused]) {
+    expect(ofWindow.slice(0, 2).map((name) => headers.get(name))).toEqual(['1', '0']);
+  }
   expect(refused.headers.get('x-ratelimit-limit')).toBe('1');
   expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
   const reset = Number(refused.headers.get('x-ratelimit-reset'));
@@ -106,6 +111,8 @@ it('returns the credits that a call did not cost', async () => {
   // Each call reserves the whole day, of which 15 credits are left after the first.
   expect(statuses).toEqual([200, 429, 429, 429, 429]);
   expect(refused.headers.get('x-ratelimit-remaining')).toBe('15');
+  // A refused call counts as a request.
+  expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('94');
 });
 
 it('takes no credits for node failures and for missing funds', async () => {

@@ -44,10 +44,11 @@ describe('an answer', () => {
     expect(added).toEqual([{ sku: 'crypto-rpc-base-mainnet', units: '20', amount: '14000' }]);
   });
 
-  it('has no headers about the rest of a limit', async () => {
+  it('has the headers of the window of requests, and those of refusals only in a refusal', async () => {
     const reply = await send(call('eth_chainId'));
     const names = [...reply.headers.keys()].filter((name) => name.startsWith('x-ratelimit'));
-    expect(names).toEqual([]);
+    const words = ['limit', 'remaining', 'reset'];
+    expect(names.sort()).toEqual(words.map((word) => `x-ratelimit-${word}-requests`));
   });
 
   it.each([
