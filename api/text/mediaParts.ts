@@ -151,7 +151,10 @@ async function toPart(reading: MediaReading, part: Medium): Promise<UserPart> {
   }
 }
 
-async function image(reading: MediaReading, { image_url: { url, detail } }: PartOfType<'image_url'>): Promise<ImagePart> {
+async function image(
+  reading: MediaReading,
+  { image_url: { url, detail } }: PartOfType<'image_url'>,
+): Promise<ImagePart> {
   const { bytes } = await bytesOf(reading, { name: 'image_url', url });
   return { ...pictureOf(bytes, 'image_url'), ...(detail == null ? {} : { detail }) };
 }

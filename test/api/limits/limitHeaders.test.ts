@@ -79,13 +79,16 @@ describe('an answer to a known key', () => {
     expect(remaining).toEqual(['1199', '1198', '1197', '1196']);
   });
 
-  it.each(['INFERENCE', 'ADMIN'] as const)('has them in a 401 for the kind of the key, and in a 402: %s', async (kind) => {
-    const { secret: key } = await api.newKey(kind);
-    const keys = await post('/api_keys', key, '{}');
-    expect([keys.status, limitHeaders(keys)]).toEqual([kind === 'ADMIN' ? 400 : 401, sorted(REQUESTS, BUDGET)]);
-    const unfunded = await post('/augment/scrape', key, '{}');
-    expect([unfunded.status, limitHeaders(unfunded)]).toEqual([402, sorted(REQUESTS, BUDGET)]);
-  });
+  it.each(['INFERENCE', 'ADMIN'] as const)(
+    'has them in a 401 for the kind of the key, and in a 402: %s',
+    async (kind) => {
+      const { secret: key } = await api.newKey(kind);
+      const keys = await post('/api_keys', key, '{}');
+      expect([keys.status, limitHeaders(keys)]).toEqual([kind === 'ADMIN' ? 400 : 401, sorted(REQUESTS, BUDGET)]);
+      const unfunded = await post('/augment/scrape', key, '{}');
+      expect([unfunded.status, limitHeaders(unfunded)]).toEqual([402, sorted(REQUESTS, BUDGET)]);
+    },
+  );
 
   it('has those of JSON-RPC, which are counted by a request that has funds', async () => {
     const { secret: poor } = await api.newKey('ADMIN');
@@ -120,13 +123,16 @@ describe('an answer without a known key', () => {
     expect(limitHeaders(await ask(route, secret))).toEqual([]);
   });
 
-  it.each(['/billing/usage', '/models', '/nothing'])('has none for an unknown key and without one: %s', async (path) => {
-    for (const key of ['nonsense', `fb_${'x'.repeat(40)}`, undefined]) {
-      const response = await api.call(path, key === undefined ? {} : { key });
-      await response.body?.cancel();
-      expect(limitHeaders(response)).toEqual([]);
-    }
-  });
+  it.each(['/billing/usage', '/models', '/nothing'])(
+    'has none for an unknown key and without one: %s',
+    async (path) => {
+      for (const key of ['nonsense', `fb_${'x'.repeat(40)}`, undefined]) {
+        const response = await api.call(path, key === undefined ? {} : { key });
+        await response.body?.cancel();
+        expect(limitHeaders(response)).toEqual([]);
+      }
+    },
+  );
 });
 
 describe('the failure budget of a key', () => {
@@ -174,7 +180,9 @@ describe('the failure budget of a key', () => {
 });
 
 describe('the cost of the limits', () => {
-  async function commandsOf(send: () => Promise<Response>): Promise<{ status: number; admit: number; correct: number }> {
+  async function commandsOf(
+    send: () => Promise<Response>,
+  ): Promise<{ status: number; admit: number; correct: number }> {
     const { limiter } = api.opened.dependencies.limits.calls;
     const { admit, correct } = limiter;
     const asked = { admit: 0, correct: 0 };
