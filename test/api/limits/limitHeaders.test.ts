@@ -147,7 +147,7 @@ describe('the failure budget of a key', () => {
     ['an invalid field', 400, (key) => post('/test/call', key, '{"model":"film","nothing":true}')],
     ['missing funds', 402, (key) => post('/augment/scrape', key, '{}')],
     ['a retired route', 410, (key) => api.call('/billing/usage', { key })],
-    ['a key that does not exist', 404, (key) => api.call(`/api_keys/${crypto.randomUUID()}`, { key })],
+    ['a character that does not exist', 404, (key) => api.call('/characters/nothing', { key })],
   ];
 
   it.each(FAILURES)('counts %s', async (_name, status, send) => {
