@@ -1,6 +1,7 @@
 /** The HTTP application: the onion as a list, outermost layer first. */
 import { Router, type RouterContext, type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
+import { pathsOf } from '../domain/basePaths.ts';
 import { FareboxError } from '../domain/errors.ts';
 import { buildVersion } from '../infra/config/buildVersion.ts';
 import { createMonitorAccess } from '../infra/http/monitorAccess.ts';
@@ -53,6 +54,9 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   return app;
 }
 
+/** The base paths (domain/basePaths.ts) as one pattern, so that each route is tried once. */
+const BASE_PATTERN = '{/api}/v1';
+
 interface ServedRoute {
   route: Route;
   handler: RouterMiddleware<RequestState>;
@@ -63,7 +67,7 @@ function lookUp(served: readonly ServedRoute[]): Koa.Middleware<RequestState> {
   const handlers = new Map(
     served
       .filter(({ route }) => !route.path.includes('{'))
-      .map(({ route, handler }) => [`${route.method} /api/v1${route.path}`, handler]),
+      .flatMap(({ route, handler }) => pathsOf(route.path).map((path) => [`${route.method} ${path}`, handler] as const)),
   );
   const noParams = Object.freeze({});
   return (ctx, next) => {
@@ -91,7 +95,7 @@ function createRouter(options: AppOptions, served: readonly ServedRoute[]): Rout
   const { routes, dependencies } = options;
   addDocsRoutes(router, { routes, brand: dependencies.core.config.brand.name, version: buildVersion() });
   for (const { route, handler } of served) {
-    const path = `/api/v1${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
+    const path = `${BASE_PATTERN}${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
     router.register(path, [route.method], handler);
   }
   return router;

@@ -21,6 +21,7 @@ import { startServices } from '../dev/stack/services.ts';
 import { startServers } from '../dev/stack/startServers.ts';
 import type { SuperviseOptions } from '../dev/stack/supervise.ts';
 import { openSupervision, type Supervision, stopWhenAsked } from '../dev/stack/supervision.ts';
+import { BASE_PATH } from '../domain/basePaths.ts';
 import { type Config, loadConfig } from '../infra/config/config.ts';
 import { demoChainClashes } from '../infra/config/demoChain.ts';
 import {
@@ -187,7 +188,7 @@ async function addressOf({ HOST, PORT }: Environment): Promise<Address> {
   const [port = PORT] = PORT === 0 ? await freePorts(1) : [PORT];
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[HOST] ?? HOST;
   const origin = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
-  return { host: HOST, port, origin, baseUrl: `${origin}/api/v1` };
+  return { host: HOST, port, origin, baseUrl: `${origin}${BASE_PATH}` };
 }
 
 /** Throws CommandError when the address cannot be listened on. */

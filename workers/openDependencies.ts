@@ -4,6 +4,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import type pg from 'pg';
 import { createAccountTurns } from '../activities/accountTransaction.ts';
 import type { ActivityDependencies } from '../activities/dependencies.ts';
+import { BASE_PATH } from '../domain/basePaths.ts';
 import { refundedPerDayOf } from '../domain/limits/refundedPerDay.ts';
 import { servesMediaOnly } from '../domain/queues.ts';
 import { workFolders } from '../engines/child/workFolders.ts';
@@ -108,7 +109,7 @@ async function callbackUrl(
   job: CallbackJob,
 ): Promise<string | undefined> {
   const wanted = providers[job.provider]?.callbacks ?? isPublic;
-  return wanted ? `${publicUrl}/api/v1${await callbackPath(pool, job)}` : undefined;
+  return wanted ? `${publicUrl}${BASE_PATH}${await callbackPath(pool, job)}` : undefined;
 }
 
 async function isOpen(temporal: Temporal, workflowId: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import type { Config } from '../../infra/config/config.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { PaymentOffers } from '../wallets/paymentOffers.ts';
 import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
+import { topUpUrl } from './topUpUrl.ts';
 
 /** Ten dollars, proposed to clients that name no amount. */
 export const SUGGESTED_AMOUNT = '10000000';
@@ -30,7 +31,7 @@ export async function discoveryAnswer(
     x402Wallet: {
       header: 'SIGN-IN-WITH-X',
       legacyHeader: 'X-Sign-In-With-X',
-      topUp: `${config.publicUrl}/api/v1/x402/top-up`,
+      topUp: topUpUrl(config.publicUrl),
       docs: `${config.publicUrl}/docs`,
     },
   };

@@ -7,6 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { paymentRequired, SUGGESTED_AMOUNT, x402Offer } from './discovery.ts';
 import { signInChallenge } from './signInOffer.ts';
+import { topUpUrl } from './topUpUrl.ts';
 
 /** In USD, as the API writes amounts. */
 const TOP_UP = { minimumUsd: 5, suggestedUsd: 10, leastToConsumeUsd: 0.1 } as const;
@@ -52,7 +53,7 @@ function instructions(
   { payTo, asset, network }: PaymentRequirement,
   tokenDecimals: number,
 ) {
-  const route = `${publicUrl}/api/v1/x402/top-up`;
+  const route = topUpUrl(publicUrl);
   return {
     step1: `POST ${route} without a payment header: the answer lists what can be paid with, and to whom.`,
     step2: `Sign a payment of at least ${TOP_UP.minimumUsd} USDC for one entry of that list (x402, scheme "exact").`,

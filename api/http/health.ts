@@ -80,7 +80,7 @@ async function stateOf({ draining, readiness }: HealthOptions) {
   return { status: ready ? 'ready' : 'not ready', parts };
 }
 
-/** Outside `/api/v1`: for load balancers and monitoring. */
+/** Outside the base paths: for load balancers and monitoring. */
 export function addHealthRoutes(router: Router<RequestState>, options: HealthOptions): void {
   router.get('/healthz', (ctx) => {
     ctx.state.route = '/healthz';

@@ -179,7 +179,7 @@ type RequestHead = Pick<RouteRequest<unknown, unknown, 'open'>, 'params' | 'addr
 
 export interface RouteDefinition<Body, Query, A extends Access> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Relative to `/api/v1`; parameters as `{name}`. */
+  /** Relative to the base path; parameters as `{name}`. */
   path: string;
   access: A;
   /** Answer to everybody while this deployment lacks what the route needs. */

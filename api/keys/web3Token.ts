@@ -4,6 +4,7 @@
  * stored for texts that nobody signs.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { BASE_PATH } from '../../domain/basePaths.ts';
 import type { KeyType } from '../../domain/caller.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { readDateTime } from '../../domain/signIn/grammar.ts';
@@ -53,7 +54,7 @@ function writeToken(
   nonce: string,
 ): string {
   const domain = new URL(publicUrl).host;
-  const uri = `${publicUrl}/api/v1${WEB3_KEY_PATH}`;
+  const uri = `${publicUrl}${BASE_PATH}${WEB3_KEY_PATH}`;
   const issuedAt = new Date(nowMs).toISOString();
   const expirationTime = new Date(nowMs + TOKEN_LIFE_MS).toISOString();
   if (wallet === undefined) {

@@ -77,7 +77,7 @@ export function createLimits(config: Config, limiter: Limiter): LimitSettings {
 
 /** Subject of a call, from its body. */
 export interface Subject {
-  /** The route's pattern below `/api/v1`. */
+  /** The route's pattern below the base path. */
   path: string;
   /** `model` of the body, when it is a string. */
   model: string | undefined;

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { BASE_PATHS } from '../../domain/basePaths.ts';
 import { isForWallets } from '../auth/authenticate.ts';
 import { type AnswerDescription, type Example, GROUPS, type RouteDescription } from '../http/describe.ts';
 import type { MultipartSpec, Route } from '../http/route.ts';
@@ -26,8 +27,6 @@ export interface DocumentOptions {
   version: string;
 }
 
-const PREFIX = '/api/v1';
-
 export type ApiDocument = ReturnType<typeof createDocument>;
 
 /** Throws when a route has no description. */
@@ -46,7 +45,7 @@ export function describeApi({ routes, title, version }: DocumentOptions): ApiDoc
       description: introduction(title),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX }],
+    servers: BASE_PATHS.map((url) => ({ url })),
     tags: Object.entries(GROUPS).map(([name, description]) => ({ name, description })),
     security: [{ apiKey: [] }],
     paths,

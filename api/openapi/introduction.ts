@@ -16,6 +16,8 @@ export FAREBOX_URL=http://127.0.0.1:8080/api/v1
 export FAREBOX_API_KEY=…
 \`\`\`
 
+Every path is also served below \`/v1\`, without \`/api\`: \`http://127.0.0.1:8080/v1\` suits clients of OpenAI's API.
+
 A key is sent as \`Authorization: Bearer …\`. An INFERENCE key calls models; an ADMIN key also makes keys and reads what was
 spent.
 

@@ -4,10 +4,11 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
+import { BASE_PATH } from '../../domain/basePaths.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { signingKey } from '../../infra/postgres/signingKey.ts';
 
-/** Relative to `/api/v1`. */
+/** Relative to the base path. */
 export const DOWNLOAD_PATH = '/video/downloads/{token}';
 
 const ID_BYTES = 16;
@@ -17,7 +18,7 @@ const TOKEN = /^[A-Za-z0-9_-]{54}$/;
 export async function downloadUrl({ config, sql }: { config: Config; sql: pg.Pool }, queueId: string): Promise<string> {
   const id = Buffer.from(queueId.replaceAll('-', ''), 'hex');
   const token = Buffer.concat([id, await signatureOf(sql, id)]).toString('base64url');
-  return `${config.publicUrl}/api/v1${DOWNLOAD_PATH.replace('{token}', token)}`;
+  return `${config.publicUrl}${BASE_PATH}${DOWNLOAD_PATH.replace('{token}', token)}`;
 }
 
 /** queue_id of a token; undefined for a token of another origin. */

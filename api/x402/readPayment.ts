@@ -6,6 +6,7 @@ import { readEnvelope } from '../../domain/payments/readEnvelope.ts';
 import type { SignedPayment } from '../../domain/payments/signedPayment.ts';
 import { paymentNetworkNamed } from '../../providers/payments/createPaymentNetworks.ts';
 import { type PaymentNetwork, PaymentRefused, throwRefusal } from '../../providers/payments/paymentNetwork.ts';
+import { topUpUrls } from '../auth/topUpUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 const NAMES = ['payment-signature', 'x-402-payment', 'x-payment'] as const;
@@ -30,7 +31,7 @@ export function networkOfPayment(
   { core: { config }, accounts: { payments } }: Dependencies,
   header: string,
 ): EnvelopeOnNetwork {
-  const reading = readEnvelope(header, `${config.publicUrl}/api/v1/x402/top-up`);
+  const reading = readEnvelope(header, topUpUrls(config.publicUrl));
   if (!reading.ok) {
     throwRefusal(reading.refusal);
     throw new Error('a refusal was not thrown');

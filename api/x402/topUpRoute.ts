@@ -10,6 +10,7 @@ import { isSameWallet } from '../../domain/wallets.ts';
 import { unavailable } from '../../infra/postgres/failures.ts';
 import { ownerOf } from '../../infra/postgres/walletAccounts.ts';
 import { PaymentRefused } from '../../providers/payments/paymentNetwork.ts';
+import { TOP_UP_PATH } from '../auth/topUpUrl.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Answer, json } from '../http/answer.ts';
 import { limitAddress } from '../http/limitRoute.ts';
@@ -19,7 +20,6 @@ import { X402_DESCRIPTIONS } from './openapi.ts';
 import { type EnvelopeOnNetwork, networkOfPayment, paymentHeader, readExpiredPayment } from './readPayment.ts';
 import { NOT_CONFIGURED, offerAnswer, refusedAnswer, topUpStateAnswer } from './topUpAnswers.ts';
 
-const PATH = '/x402/top-up';
 /** Includes the query of the chain, the start and the wait for the credit. */
 const DEADLINE_MS = 45_000;
 
@@ -30,14 +30,14 @@ type TopUpRequest = Pick<
 
 export const topUpRoute = defineRoute({
   method: 'POST',
-  path: PATH,
+  path: TOP_UP_PATH,
   access: 'open',
   deadlineMs: DEADLINE_MS,
   describes: X402_DESCRIPTIONS.topUp,
   closed: notConfiguredAnswer,
   async handler(dependencies, request) {
     const perMinute = dependencies.core.config.limits.perAddressPerMinute;
-    await limitAddress(dependencies.limits.calls, request.address, { path: PATH, perMinute });
+    await limitAddress(dependencies.limits.calls, request.address, { path: TOP_UP_PATH, perMinute });
     try {
       return await topUp(dependencies, request);
     } catch (error) {

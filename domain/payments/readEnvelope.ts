@@ -4,8 +4,8 @@ import { isObject, type PaymentEnvelope, type PaymentRefusal } from './envelope.
 
 export type EnvelopeResult = { ok: true; envelope: PaymentEnvelope } | { ok: false; refusal: PaymentRefusal };
 
-/** `topUpUrl`: our address; a payment with a resource must name it. */
-export function readEnvelope(header: string, topUpUrl: string): EnvelopeResult {
+/** `topUpUrls`: our addresses; a payment with a resource must name one of them. */
+export function readEnvelope(header: string, topUpUrls: readonly string[]): EnvelopeResult {
   const reading = readHeaderJson(header);
   if (!reading.ok) return malformed(`the payment header ${reading.problem}`);
   const content = reading.value;
@@ -15,7 +15,7 @@ export function readEnvelope(header: string, topUpUrl: string): EnvelopeResult {
   if (!isObject(payload)) return malformed('payload must be an object');
   return content.accepted === undefined
     ? readFlat(content, { x402Version, payload })
-    : readSecond(content, { x402Version, payload }, topUpUrl);
+    : readSecond(content, { x402Version, payload }, topUpUrls);
 }
 
 type Common = Pick<PaymentEnvelope, 'x402Version' | 'payload'>;
@@ -29,7 +29,11 @@ function readFlat(content: Readonly<Record<string, unknown>>, common: Common): E
   return { ok: true, envelope: { ...common, scheme, network, accepted: undefined, resourceUrl: undefined } };
 }
 
-function readSecond(content: Readonly<Record<string, unknown>>, common: Common, topUpUrl: string): EnvelopeResult {
+function readSecond(
+  content: Readonly<Record<string, unknown>>,
+  common: Common,
+  topUpUrls: readonly string[],
+): EnvelopeResult {
   const { accepted, resource, scheme: flatScheme, network: flatNetwork, extensions } = content;
   if (common.x402Version !== 2 || flatScheme !== undefined || flatNetwork !== undefined) return mixed();
   if (!isObject(accepted)) return malformed('accepted must be an object');
@@ -41,7 +45,7 @@ function readSecond(content: Readonly<Record<string, unknown>>, common: Common, 
   if (resource !== undefined && (!isObject(resource) || typeof resourceUrl !== 'string')) {
     return malformed('resource must be an object with a text as its url');
   }
-  if (typeof resourceUrl === 'string' && !isSamePlace(resourceUrl, topUpUrl)) {
+  if (typeof resourceUrl === 'string' && !topUpUrls.some((url) => isSamePlace(resourceUrl, url))) {
     return refused({
       code: 'INVALID_PAYMENT',
       message: 'the payment is for another resource than the top-up',

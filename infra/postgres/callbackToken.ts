@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
 import { signingKey } from './signingKey.ts';
 
-/** Relative to `/api/v1`. */
+/** Relative to the base path. */
 export const CALLBACK_PATH = '/provider-callbacks/{provider}/{queue_id}/{token}';
 
 const SIGNATURE_BYTES = 24;
@@ -16,7 +16,7 @@ export interface CallbackJob {
   queueId: string;
 }
 
-/** Relative to `/api/v1`, with the parts of the job. */
+/** Relative to the base path, with the parts of the job. */
 export async function callbackPath(sql: pg.Pool, job: CallbackJob): Promise<string> {
   const token = (await signatureOf(sql, job)).toString('base64url');
   return CALLBACK_PATH.replace('{provider}', encodeURIComponent(job.provider))

@@ -99,6 +99,14 @@ describe('a genuine call', () => {
     expect(await signalsOf(queueId)).toHaveLength(5);
   });
 
+  it('is accepted below the short base path as well', async () => {
+    const queueId = await newJob();
+    const path = `${api.origin}/v1${await pathOf(queueId)}`;
+    const { status } = await fetch(path, { method: 'POST', headers: { 'x-signature': 'genuine' }, body: '{}' });
+    expect(status).toBe(200);
+    expect(await signalsOf(queueId)).toEqual(['calledBack']);
+  });
+
   it('about a job that has ended is accepted without effect', async () => {
     const queueId = await newJob();
     await world.finish(queueId);

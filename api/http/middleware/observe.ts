@@ -1,5 +1,6 @@
 /** Outermost layer: gives the request its id, and writes one log line and one metric when its answer has ended. */
 import type Koa from 'koa';
+import { isBelowBasePath } from '../../../domain/basePaths.ts';
 import type { Logger } from '../../../infra/log.ts';
 import { keepLabelled } from '../../../infra/telemetry/labelled.ts';
 import type { Metrics } from '../../../infra/telemetry/metrics.ts';
@@ -36,7 +37,7 @@ export function observe(observation: Observation): Koa.Middleware<RequestState> 
     metrics.requestsInFlight.inc();
     const answered = inFlight.enterResponse(res);
     // Requests of load balancers and Prometheus are not traced.
-    const span = ctx.path.startsWith('/api/')
+    const span = isBelowBasePath(ctx.path)
       ? requestSpan(state.requestId, { 'http.request.method': ctx.method })
       : undefined;
     res.once('close', () => {

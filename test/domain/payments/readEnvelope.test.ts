@@ -3,6 +3,7 @@ import { MAX_HEADER_JSON_LENGTH } from '../../../domain/headerJson.ts';
 import { readEnvelope } from '../../../domain/payments/readEnvelope.ts';
 
 const TOP_UP = 'https://api.example/api/v1/x402/top-up';
+const TOP_UPS = [TOP_UP, 'https://api.example/v1/x402/top-up'];
 const PAYLOAD = { signature: '0x12', authorization: { value: '5000000' } };
 const ACCEPTED = { scheme: 'exact', network: 'eip155:8453', amount: '5000000', extra: { name: 'ü' } };
 const SECOND = { x402Version: 2, resource: { url: TOP_UP }, accepted: ACCEPTED, payload: PAYLOAD };
@@ -14,13 +15,13 @@ function encode(content: unknown): string {
 }
 
 function codeOf(header: string): string {
-  const reading = readEnvelope(header, TOP_UP);
+  const reading = readEnvelope(header, TOP_UPS);
   return reading.ok ? 'read' : reading.refusal.code;
 }
 
 describe('accepted payments', () => {
   test('include a payment of version 2', () => {
-    expect(readEnvelope(encode(SECOND), TOP_UP)).toEqual({
+    expect(readEnvelope(encode(SECOND), TOP_UPS)).toEqual({
       ok: true,
       envelope: {
         ...{ x402Version: 2, scheme: 'exact', network: 'eip155:8453', accepted: ACCEPTED },
@@ -30,7 +31,7 @@ describe('accepted payments', () => {
   });
 
   test.each([1, 2])('include the flat shape with version %s in it', (x402Version) => {
-    expect(readEnvelope(encode({ ...FLAT, x402Version }), TOP_UP)).toEqual({
+    expect(readEnvelope(encode({ ...FLAT, x402Version }), TOP_UPS)).toEqual({
       ok: true,
       envelope: { ...FLAT, x402Version, accepted: undefined, resourceUrl: undefined },
     });
@@ -43,11 +44,12 @@ describe('accepted payments', () => {
       expect(codeOf(header)).toBe('read');
     }
     const { payload, ...rest } = SECOND;
-    expect(readEnvelope(encode({ payload, ...rest }), TOP_UP)).toEqual(readEnvelope(encode(SECOND), TOP_UP));
+    expect(readEnvelope(encode({ payload, ...rest }), TOP_UPS)).toEqual(readEnvelope(encode(SECOND), TOP_UPS));
   });
 
   test.each([
     ['no resource', undefined],
+    ['the short base path', { url: TOP_UPS[1] }],
     ['a query', { url: `${TOP_UP}?from=here` }],
     ['the port of the scheme', { url: TOP_UP.replace('.example', '.example:443') }],
     ['the host in capitals', { url: TOP_UP.replace('api.example', 'API.Example'), description: 'x' }],
@@ -155,6 +157,7 @@ test.each([
   ['http', 'http://api.example/api/v1/x402/top-up'],
   ['another port', 'https://api.example:8443/api/v1/x402/top-up'],
   ['a request for inference', 'https://api.example/api/v1/chat/completions'],
+  ['an unknown base path', 'https://api.example/v2/x402/top-up'],
   ['a slash at the end', `${TOP_UP}/`],
   ['a longer path', `${TOP_UP}2`],
   ['the path in capitals', 'https://api.example/API/v1/x402/top-up'],

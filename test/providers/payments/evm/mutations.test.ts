@@ -47,7 +47,7 @@ afterAll(async () => {
 /** Runs all checks before the settlement. */
 async function take(content: object): Promise<string> {
   const header = Buffer.from(JSON.stringify(content)).toString('base64');
-  const reading = readEnvelope(header, TOP_UP);
+  const reading = readEnvelope(header, [TOP_UP]);
   if (!reading.ok) return reading.refusal.code;
   const chosen = paymentNetworkNamed(networks, reading.envelope.network);
   if (chosen === undefined) return 'UNSUPPORTED_NETWORK';
@@ -113,7 +113,7 @@ describe('permitted differences', () => {
     );
     expect(await take(spelled)).toBe('taken');
     const read = async (content: object) => {
-      const reading = readEnvelope(Buffer.from(JSON.stringify(content)).toString('base64'), TOP_UP);
+      const reading = readEnvelope(Buffer.from(JSON.stringify(content)).toString('base64'), [TOP_UP]);
       if (!reading.ok) throw new Error(reading.refusal.message);
       return network.read(reading.envelope, 1_000 * Number(world.nowS));
     };

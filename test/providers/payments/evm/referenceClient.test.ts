@@ -34,7 +34,7 @@ test('accepts and settles what the reference client signs for our offer', async 
     resource: { url: TOP_UP, description: 'a top-up', mimeType: 'application/json' },
     accepts: offers.map((offer) => ({ ...offer, network: offer.network as `${string}:${string}` })),
   });
-  const reading = readEnvelope(encodePaymentSignatureHeader(payload), TOP_UP);
+  const reading = readEnvelope(encodePaymentSignatureHeader(payload), [TOP_UP]);
   if (!reading.ok) throw new Error(reading.refusal.message);
   const network = paymentNetworkNamed(networks, reading.envelope.network);
   if (network === undefined) throw new Error('no such network');
