@@ -95,10 +95,14 @@ function createRouter(options: AppOptions, served: readonly ServedRoute[]): Rout
   const { routes, dependencies } = options;
   addDocsRoutes(router, { routes, brand: dependencies.core.config.brand.name, version: buildVersion() });
   for (const { route, handler } of served) {
-    const path = `${BASE_PATTERN}${route.path.replace(/\{(\w+)\}/g, ':$1')}`;
-    router.register(path, [route.method], handler);
+    router.register(patternOf(route), [route.method], handler);
   }
   return router;
+}
+
+function patternOf({ path, takesRestOfPath }: Route): string {
+  const withRest = takesRestOfPath ? path.replace(/\{(\w+)\}$/, '*$1') : path;
+  return `${BASE_PATTERN}${withRest.replace(/\{(\w+)\}/g, ':$1')}`;
 }
 
 /** Answers a request that no route took: the path is unknown, or it is known for other methods. */

@@ -2,15 +2,16 @@
 
 import type { Caller } from '../domain/caller.ts';
 import { type AttemptsQuery, attemptsOf } from '../domain/catalogue/attempts.ts';
-import type {
-  Model,
-  ModelKind,
-  ModelType,
-  MusicModel,
-  VideoModel,
-  VoiceChangerModel,
+import {
+  MODEL_TYPES,
+  type Model,
+  type ModelKind,
+  type ModelType,
+  type MusicModel,
+  type VideoModel,
+  type VoiceChangerModel,
 } from '../domain/catalogue/model.ts';
-import { type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
+import { modelNamed, type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
 import { forbiddenReason, offlineReason } from '../domain/modelAccess.ts';
@@ -29,6 +30,17 @@ export function requireModel(config: Config, name: string, type: ModelType): Nam
   const resolution = resolveModel(config.modelCatalogue, { name, type, now: new Date().toISOString() });
   if (!resolution.ok) throw new FareboxError({ code: 'model_not_found', message: resolution.message });
   return { model: resolution.model, headers: noticeOf(resolution.deprecated) };
+}
+
+/**
+ * Finds a model of any type. A name that several types know, like a trait, is that of a text model. Throws FareboxError
+ * `model_not_found`.
+ */
+export function requireListedModel(config: Config, name: string): NamedModel {
+  const now = new Date().toISOString();
+  const types = ['text', ...MODEL_TYPES] as const;
+  const type = types.find((type) => modelNamed(config.modelCatalogue, { name, type, now })) ?? 'text';
+  return requireModel(config, name, type);
 }
 
 /** Finds a voice-changer model; other models are refused with 400 on these routes. */

@@ -8,7 +8,7 @@ import { retiredUsage } from './billing/retiredUsage.ts';
 import { usageAnalyticsRoute } from './billing/usageAnalytics.ts';
 import { usageHistoryRoute } from './billing/usageHistory.ts';
 import { characterRoute, charactersRoute, reviewsRoute } from './catalogue/charactersRoutes.ts';
-import { compatibilityRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
+import { compatibilityRoute, modelRoute, modelsRoute, traitsRoute } from './catalogue/modelsRoutes.ts';
 import type { Route } from './http/route.ts';
 import { IMAGE_ROUTES } from './images/imageRoutes.ts';
 import { jobEventsRoute } from './jobs/eventsRoute.ts';
@@ -64,6 +64,8 @@ export const ROUTES: readonly Route[] = [
   modelsRoute,
   traitsRoute,
   compatibilityRoute,
+  // Takes the rest of the path: paths of GET /models/… with a fixed word come first.
+  modelRoute,
   charactersRoute,
   characterRoute,
   reviewsRoute,

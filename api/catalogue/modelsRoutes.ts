@@ -1,9 +1,10 @@
-/** GET /models, /models/traits and /models/compatibility_mapping (MODEL-6). */
+/** GET /models, /models/{model}, /models/traits and /models/compatibility_mapping (MODEL-6, MODEL-17). */
 import { z } from 'zod';
 import { MODEL_TYPES } from '../../domain/catalogue/model.ts';
-import { type Answer, preparedAnswer } from '../http/answer.ts';
+import { type Answer, preparedAnswer, withHeaders } from '../http/answer.ts';
 import { matchesEtag } from '../http/etag.ts';
 import { defineRoute } from '../http/route.ts';
+import { requireListedModel } from '../models.ts';
 import { CATALOGUE_DESCRIPTIONS } from './openapi.ts';
 import { type CatalogueBody, LISTED_TYPES } from './publishedCatalogue.ts';
 
@@ -18,6 +19,18 @@ export const modelsRoute = defineRoute({
   describes: CATALOGUE_DESCRIPTIONS.models,
   async handler({ core: { published } }, { query, headers }) {
     return unlessKnown(published.models(query.type), headers['if-none-match']);
+  },
+});
+
+export const modelRoute = defineRoute({
+  method: 'GET',
+  path: '/models/{model}',
+  takesRestOfPath: true,
+  access: 'catalogue',
+  describes: CATALOGUE_DESCRIPTIONS.model,
+  async handler({ core: { config, published } }, { params, headers }) {
+    const { model, headers: notice } = requireListedModel(config, params.model ?? '');
+    return withHeaders(unlessKnown(published.model(model), headers['if-none-match']), notice);
   },
 });
 

@@ -1,7 +1,7 @@
 /** Descriptions of the catalogue routes. */
 import { z } from 'zod';
 import { answersWith, FIELD, type RouteDescription } from '../http/describe.ts';
-import { characterAnswer, charactersAnswer, modelsAnswer, namesAnswer, reviewsAnswer } from './schema.ts';
+import { characterAnswer, charactersAnswer, modelEntry, modelsAnswer, namesAnswer, reviewsAnswer } from './schema.ts';
 
 const slug = z.object({ slug: z.string().meta({ description: 'Of a character, or its id.' }) });
 
@@ -23,7 +23,7 @@ const A_CHARACTER = [
   `SLUG=$(curl -sS "$FAREBOX_URL/characters?limit=1" -H "Authorization: Bearer $FAREBOX_API_KEY" | field slug)`,
 ];
 
-type CatalogueRoute = 'models' | 'traits' | 'compatibility' | 'characters' | 'character' | 'reviews';
+type CatalogueRoute = 'models' | 'model' | 'traits' | 'compatibility' | 'characters' | 'character' | 'reviews';
 
 export const CATALOGUE_DESCRIPTIONS: Record<CatalogueRoute, RouteDescription> = {
   models: {
@@ -33,6 +33,18 @@ export const CATALOGUE_DESCRIPTIONS: Record<CatalogueRoute, RouteDescription> = 
     description: `A model whose provider is not configured, or that has no price, is \`offline\`. ${OPEN_SETTING}`,
     answers: cached(modelsAnswer),
     example: { query: { type: 'music' } },
+  },
+  model: {
+    group: 'Catalogue',
+    operationId: 'showModel',
+    summary: 'One model of that list',
+    description:
+      'By its id, or by a name that a request may send as `model`: a trait or a name of another service, of text models ' +
+      `first. The \`id\` of the answer is that of the model. Slashes in an id may be sent as they are or as \`%2F\`. ${OPEN_SETTING}`,
+    params: z.object({ model: z.string().meta({ description: 'An id, or another name of a model.' }) }),
+    answers: cached(modelEntry),
+    errors: ['model_not_found'],
+    example: { params: { model: 'simulator-text' } },
   },
   traits: {
     group: 'Catalogue',

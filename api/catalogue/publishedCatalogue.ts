@@ -16,6 +16,8 @@ export interface CatalogueBody {
 
 export interface PublishedCatalogue {
   models(type: ListedType): CatalogueBody;
+  /** One entry of that list. */
+  model(model: Model): CatalogueBody;
   traits(type: ListedType): CatalogueBody;
   compatibility(type: ListedType): CatalogueBody;
 }
@@ -28,6 +30,7 @@ export function publishCatalogue(config: Config): PublishedCatalogue {
   const names = prepareEach((type) => Object.fromEntries(isModelType(type) ? compatibility[type] : []));
   return {
     models: (type) => listings[type],
+    model: (model) => prepare(show(config, model)),
     traits: (type) => traitLists[type],
     compatibility: (type) => names[type],
   };

@@ -159,7 +159,7 @@ const spec = z
   })
   .meta({ id: 'ModelSpec', description: 'Further members by type.' });
 
-const modelEntry = z
+export const modelEntry = z
   .strictObject({
     id: word,
     object: z.literal('model'),

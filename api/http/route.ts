@@ -181,6 +181,8 @@ export interface RouteDefinition<Body, Query, A extends Access> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Relative to the base path; parameters as `{name}`. */
   path: string;
+  /** The last parameter takes the rest of the path, which may contain slashes. */
+  takesRestOfPath?: true;
   access: A;
   /** Answer to everybody while this deployment lacks what the route needs. */
   closed?(dependencies: Dependencies): Answer | undefined;

@@ -217,6 +217,11 @@ export const SPECIFIED_FIELDS: Readonly<Record<string, FieldTable>> = {
     'usage.prompt_tokens': 'number',
     'usage.total_tokens': 'number',
   },
+  showModel: {
+    ...{ id: 'string', object: 'string', created: 'number', owned_by: 'string', type: 'string' },
+    ...{ model_spec: 'object', 'model_spec.name': 'string', 'model_spec.privacy': 'string' },
+    ...{ 'model_spec.offline': 'boolean', 'model_spec.traits': 'array', 'model_spec.pricing': 'object?' },
+  },
   listModels: {
     object: 'string',
     type: 'string',

@@ -36,6 +36,7 @@ const ACCESS: Record<string, string[]> = {
     'GET /models',
     'GET /models/compatibility_mapping',
     'GET /models/traits',
+    'GET /models/{model}',
   ],
   caller: [
     'GET /jobs',

@@ -324,7 +324,7 @@ describe('a model named in a request', () => {
 });
 
 describe('access to the catalogue', () => {
-  const ROUTES = ['/models', '/models/traits', '/models/compatibility_mapping'];
+  const ROUTES = ['/models', '/models/coder', '/models/traits', '/models/compatibility_mapping'];
 
   it.each(ROUTES)('%s requires a key unless the catalogue is open', async (route) => {
     expect((await api.call(route)).status).toBe(402);
