@@ -1,5 +1,6 @@
 /** Answer to a request without a credential: payment offers and the sign-in challenge (WALLET-5). */
 import type { Config } from '../../infra/config/config.ts';
+import type { PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { PaymentOffers } from '../wallets/paymentOffers.ts';
 import { type SignInOfferConfig, signInOffer } from './signInOffer.ts';
@@ -38,22 +39,25 @@ export async function discoveryAnswer(
   return json({ ...offer, authOptions }, { status: 402, headers: paymentRequired(offer) });
 }
 
-/** Offer that x402 clients read from the header. The origin is the configured one, whatever `Host` says. */
-export function x402Offer(
-  config: SignInOfferConfig,
-  { path, accepts, error }: { path: string; accepts: readonly unknown[]; error: string },
+interface OfferTerms {
+  /** Path of what the offer is for. */
+  path: string;
+  accepts: readonly PaymentRequirement[];
+  error: string;
+}
+
+/** Offer of a payment or a sign-in, which x402 clients read from the header. */
+export function x402Offer(config: SignInOfferConfig, terms: OfferTerms) {
+  return { ...paymentOffer(config, terms), extensions: { 'sign-in-with-x': signInOffer(config) } };
+}
+
+/** Offer of a payment alone. The origin is the configured one, whatever `Host` says. */
+export function paymentOffer(
+  { publicUrl, brand }: Pick<Config, 'publicUrl' | 'brand'>,
+  { path, accepts, error }: OfferTerms,
 ) {
-  return {
-    x402Version: 2,
-    error,
-    resource: {
-      url: `${config.publicUrl}${path}`,
-      description: `${config.brand.name} API`,
-      mimeType: 'application/json',
-    },
-    accepts,
-    extensions: { 'sign-in-with-x': signInOffer(config) },
-  };
+  const resource = { url: `${publicUrl}${path}`, description: `${brand.name} API`, mimeType: 'application/json' };
+  return { x402Version: 2, error, resource, accepts };
 }
 
 /** Header of the offer (x402 version 2). */

@@ -8,6 +8,8 @@ const walletAddress = z.string().meta({ description: 'Of EVM with its checksum; 
 
 export const offerBody = z.strictObject({
   x402Version: z.literal(2),
+  error: z.literal('Payment required'),
+  resource: z.strictObject({ url: z.string(), description: z.string(), mimeType: z.string() }),
   accepts: z.array(
     z.strictObject({
       scheme: z.literal('exact'),

@@ -1,9 +1,13 @@
 /** Answers of the top-up route (WALLET-11 to WALLET-13). Every code has a message and the state of the payment. */
+import { BASE_PATH } from '../../domain/basePaths.ts';
 import { nanoToNumber, nanoToNumberDown } from '../../domain/money.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { balanceOf } from '../../infra/postgres/ledger.ts';
 import type { Sql } from '../../infra/postgres/pool.ts';
 import type { TopUpRow } from '../../infra/postgres/topUps.ts';
 import type { PaymentRefused, PaymentRequirement } from '../../providers/payments/paymentNetwork.ts';
+import { paymentOffer, paymentRequired } from '../auth/discovery.ts';
+import { TOP_UP_PATH } from '../auth/topUpUrl.ts';
 import { type Answer, json } from '../http/answer.ts';
 import type { PresentedTopUp } from '../wallets/topUpService.ts';
 import { presentWallet } from './presentWallet.ts';
@@ -13,9 +17,13 @@ export const NOT_CONFIGURED = {
   message: 'This deployment takes no payments: no payment network is configured.',
 };
 
-export function offerAnswer(accepts: readonly PaymentRequirement[]): Answer {
-  const body = { x402Version: 2, accepts };
-  return json(body, { status: 402, headers: { 'PAYMENT-REQUIRED': base64(body) } });
+/** Names the route by its usual address: a payment for it is accepted below each base path. */
+export function offerAnswer(
+  config: Pick<Config, 'publicUrl' | 'brand'>,
+  accepts: readonly PaymentRequirement[],
+): Answer {
+  const offer = paymentOffer(config, { path: `${BASE_PATH}${TOP_UP_PATH}`, accepts, error: 'Payment required' });
+  return json(offer, { status: 402, headers: paymentRequired(offer) });
 }
 
 export function refusedAnswer({ code, message, details }: PaymentRefused): Answer {

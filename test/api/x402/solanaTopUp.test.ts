@@ -84,12 +84,14 @@ async function signedHeader({ secret }: Key): Promise<string> {
   return encode({ x402Version: 2, accepted, payload });
 }
 
+/** Without its resource, which is the address of one API: those of this test have no public address in common. */
 function present(header: string, way: number): Promise<Response> {
   const name = PAYMENT_HEADERS[way % 3] ?? '';
   const { accepted, payload } = decode(header) as { accepted: { network: string }; payload: object };
+  const second = encode({ x402Version: 2, accepted, payload });
   const flat = encode({ x402Version: 1, scheme: 'exact', network: accepted.network, payload });
   const api = apis[way % 4 < 2 ? 0 : 1];
-  return api.call(PATH, { method: 'POST', headers: { [name]: way % 2 === 0 ? header : flat } });
+  return api.call(PATH, { method: 'POST', headers: { [name]: way % 2 === 0 ? second : flat } });
 }
 
 async function own<T>(payer: Key, what: 'balance' | 'transactions', api = apis[0]): Promise<T> {
