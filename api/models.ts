@@ -39,7 +39,7 @@ export function requireModel(config: Config, name: string, type: ModelType): Nam
 export function requireListedModel(config: Config, name: string): NamedModel {
   const now = new Date().toISOString();
   const types = ['text', ...MODEL_TYPES] as const;
-  const type = types.find((type) => modelNamed(config.modelCatalogue, { name, type, now })) ?? 'text';
+  const type = types.find((each) => modelNamed(config.modelCatalogue, { name, type: each, now })) ?? 'text';
   return requireModel(config, name, type);
 }
 

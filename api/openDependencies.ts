@@ -61,6 +61,7 @@ import { createJobWatch, type JobWatch } from './queue/jobWatch.ts';
 import { AnswerBudget } from './rpc/answerBudget.ts';
 import { watchNodes } from './rpc/askNodes.ts';
 import { createAnswerSpeeds } from './text/answerSpeeds.ts';
+import { traceMediaProvider, traceTextProvider } from './traceProviders.ts';
 import { createPaymentOffers } from './wallets/paymentOffers.ts';
 import { createTopUpService } from './wallets/topUpService.ts';
 
@@ -136,8 +137,8 @@ function openProviders(config: Config, redis: Redis, folders: WorkFolders) {
   const search = createSearch(config);
   const tools = toolsOf(config, folders.root);
   const created = createProviders(config, { tools, guardedFetch: downloads, observe: watchProviders() });
-  const textProviders = created.text();
-  const mediaProviders = created.media(images);
+  const textProviders = traceEach(config, created.text(), traceTextProvider);
+  const mediaProviders = traceEach(config, created.media(images), traceMediaProvider);
   const rpc = createRpcUpstreams(config, { cache: createRpcCache(redis), observe: watchNodes() });
   let queue: ReturnType<Providers['queue']> | undefined;
   const providers: ProviderDependencies = {
@@ -158,6 +159,17 @@ function openProviders(config: Config, redis: Redis, folders: WorkFolders) {
       await Promise.all([...mediaProviders.values()].map((provider) => provider.close?.()));
     },
   };
+}
+
+function traceEach<Provider>(
+  { providers }: Pick<Config, 'providers'>,
+  opened: ReadonlyMap<string, Provider>,
+  trace: (entry: { name: string; kind: string }, provider: Provider) => Provider,
+): Map<string, Provider> {
+  const entries = [...opened].map(([name, provider]) => {
+    return [name, trace({ name, kind: providers[name]?.kind ?? name }, provider)] as const;
+  });
+  return new Map(entries);
 }
 
 function toolsOf(config: Config, workFolder: string): MediaTools {

@@ -197,8 +197,10 @@ export interface Completion {
   choices: ChatChoice[];
   /** Undefined: the service reported none, and we count. */
   usage: TokenUsage | undefined;
-  /** The service's own id of the reply, for the log. */
+  /** The service's own id of the reply, for traces. */
   upstreamId?: string;
+  /** Model that answered, as the service names it. */
+  upstreamModel?: string;
 }
 
 /** Piece of a tool call: the first of an `index` has `id` and `name`, later ones only further `arguments`. */

@@ -18,6 +18,7 @@ export type SpanAttributes = Partial<
     | 'farebox.outcome'
     | 'farebox.provider'
     | 'farebox.queue_id'
+    | GenerativeAttribute
     | 'temporal.activity'
     | 'temporal.attempt'
     | 'temporal.task_queue'
@@ -25,7 +26,18 @@ export type SpanAttributes = Partial<
     | 'temporal.workflow_id',
     string | number
   >
->;
+> & { 'gen_ai.response.finish_reasons'?: string[] };
+
+/** Names of OpenTelemetry's semantic conventions for generative AI; none of them holds a text. */
+type GenerativeAttribute =
+  | 'gen_ai.operation.name'
+  | 'gen_ai.provider.name'
+  | 'gen_ai.output.type'
+  | 'gen_ai.embeddings.dimension.count'
+  | `gen_ai.request.${'model' | 'max_tokens' | 'choice.count' | 'temperature' | 'top_p' | 'top_k' | 'seed'}`
+  | `gen_ai.request.${'frequency_penalty' | 'presence_penalty'}`
+  | `gen_ai.response.${'id' | 'model'}`
+  | `gen_ai.usage.${'input_tokens' | 'output_tokens' | 'cache_read.input_tokens' | 'cache_creation.input_tokens'}`;
 
 export interface SpanStart {
   name: string;
@@ -66,6 +78,11 @@ let recorder: Recorder | undefined;
 /** `undefined` stops the recording. */
 export function recordWith(next: Recorder | undefined): void {
   recorder = next;
+}
+
+/** Whether a collector is configured: without one nothing needs to be gathered for a span. */
+export function isRecording(): boolean {
+  return recorder !== undefined;
 }
 
 const NOTHING: Note = () => undefined;

@@ -18,6 +18,7 @@ interface ContentBlock {
 
 export class AnthropicFrames implements FrameReader {
   upstreamId: string | undefined;
+  upstreamModel: string | undefined;
   private readonly blocks = new Map<unknown, ContentBlock>();
   private calls = 0;
   private usage: TokenUsage | undefined;
@@ -63,6 +64,7 @@ export class AnthropicFrames implements FrameReader {
     if (!isFields(message)) throw garbageFailure('a message that is no object');
     this.begun = true;
     if (typeof message.id === 'string') this.upstreamId = message.id;
+    if (typeof message.model === 'string') this.upstreamModel = message.model;
     this.tellUsage(message.usage, events);
   }
 

@@ -20,6 +20,7 @@ export function readMessage(body: unknown): Completion {
     choices: [{ index: 0, message, finishReason: finishReason(body.stop_reason) }],
     usage,
     ...(typeof body.id === 'string' && body.id !== '' ? { upstreamId: body.id } : {}),
+    ...(typeof body.model === 'string' && body.model !== '' ? { upstreamModel: body.model } : {}),
   };
 }
 

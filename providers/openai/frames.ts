@@ -27,6 +27,7 @@ interface Choice {
 
 export class OpenAiFrames implements FrameReader {
   upstreamId: string | undefined;
+  upstreamModel: string | undefined;
   private readonly n: number;
   private readonly choices = new Map<number, Choice>();
 
@@ -44,6 +45,7 @@ export class OpenAiFrames implements FrameReader {
     if (!Array.isArray(frame.choices) || frame.error) this.checkError(frame);
     else for (const choice of frame.choices) this.readChoice(choice, events);
     if (this.upstreamId === undefined && typeof frame.id === 'string') this.upstreamId = frame.id;
+    if (this.upstreamModel === undefined && typeof frame.model === 'string') this.upstreamModel = frame.model;
     if (frame.usage) {
       const usage = readUsage(frame.usage);
       if (usage !== undefined) events.push({ type: 'usage', usage });

@@ -26,6 +26,7 @@ export function readCompletion(body: unknown, n: number): Completion {
     choices,
     usage,
     ...(typeof body.id === 'string' && body.id !== '' ? { upstreamId: body.id } : {}),
+    ...(typeof body.model === 'string' && body.model !== '' ? { upstreamModel: body.model } : {}),
   };
 }
 

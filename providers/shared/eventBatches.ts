@@ -9,6 +9,7 @@ import type { ChatStream } from './textProvider.ts';
 /** Reads one service's frames. Throws UpstreamFailure; events already added to `events` still count. */
 export interface FrameReader {
   readonly upstreamId: string | undefined;
+  readonly upstreamModel: string | undefined;
   /** Adds a frame's events to `events`; returns true after the last frame. */
   read(data: string, events: ChatEvent[]): boolean;
   /** Whether the answer is complete. Then a missing last frame or a broken end loses nothing. */
@@ -23,6 +24,9 @@ export async function openChatStream(body: ServiceBody, reader: FrameReader): Pr
     events: batches,
     get upstreamId() {
       return reader.upstreamId;
+    },
+    get upstreamModel() {
+      return reader.upstreamModel;
     },
   };
 }
@@ -137,5 +141,6 @@ export function toChatStream(completion: Completion): ChatStream {
   async function* once(): AsyncGenerator<ChatEvent[]> {
     yield wholeAsEvents(completion);
   }
-  return { events: once(), upstreamId: completion.upstreamId };
+  const { upstreamId, upstreamModel } = completion;
+  return { events: once(), upstreamId, upstreamModel };
 }

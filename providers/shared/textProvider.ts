@@ -34,8 +34,10 @@ export interface EmbeddingLimits {
 export interface ChatStream {
   /** Events of one network piece per batch, in order. The adapter reads only when the next is requested. */
   events: AsyncIterable<ChatEvent[]>;
-  /** The service's id of the reply, for the log, once known. */
+  /** The service's id of the reply, for traces, once known. */
   upstreamId?: string | undefined;
+  /** Model that answered, as the service names it, once known. */
+  upstreamModel?: string | undefined;
 }
 
 export interface TextProvider {

@@ -11,11 +11,13 @@ export interface CollectedSpan {
   /** Empty at the root. */
   parentSpanId: string;
   kind: string;
-  attributes: Record<string, string | number>;
+  attributes: Record<string, AttributeValue>;
   failed: boolean;
   startedAtMs: number;
   endedAtMs: number;
 }
+
+type AttributeValue = string | number | (string | number)[];
 
 export interface Collector {
   endpoint: string;
@@ -41,13 +43,21 @@ const { root } = protobuf.parse(`
   }
   message KeyValue { string key = 1; AnyValue value = 2; }
   message AnyValue {
-    oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; }
-  }`);
+    oneof value {
+      string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4;
+      ArrayValue array_value = 5;
+    }
+  }
+  message ArrayValue { repeated AnyValue values = 1; }`);
 const REQUEST = root.lookupType('Request');
+
+interface SentValue extends Record<string, unknown> {
+  arrayValue?: { values?: SentValue[] };
+}
 
 interface Attribute {
   key: string;
-  value: Record<string, string | number>;
+  value: SentValue;
 }
 
 interface Sent {
@@ -125,11 +135,15 @@ function hex(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? '' : Buffer.from(bytes).toString('hex');
 }
 
-function valuesOf(attributes: Attribute[] = []): Record<string, string | number> {
-  return Object.fromEntries(
-    attributes.map(({ key, value }) => {
-      const [found = ''] = Object.values(value);
-      return [key, 'intValue' in value ? Number(found) : found];
-    }),
-  );
+function valuesOf(attributes: Attribute[] = []): Record<string, AttributeValue> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, attributeOf(value)]));
+}
+
+function attributeOf(value: SentValue): AttributeValue {
+  return value.arrayValue ? (value.arrayValue.values ?? []).map(scalarOf) : scalarOf(value);
+}
+
+function scalarOf(value: SentValue): string | number {
+  const [found = ''] = Object.values(value) as (string | number)[];
+  return 'intValue' in value ? Number(found) : found;
 }

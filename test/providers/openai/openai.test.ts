@@ -49,6 +49,7 @@ describe('a completion', () => {
         reasoningTokens: 0,
       },
       upstreamId: 'chatcmpl-stub',
+      upstreamModel: 'gpt-stub',
     });
     expect(stub.received[0]?.headers).toMatchObject({
       authorization: 'Bearer stub-key',
