@@ -12,6 +12,7 @@ import type { Dependencies } from './dependencies.ts';
 import { serveRoute } from './http/frame.ts';
 import { addHealthRoutes, type Readiness } from './http/health.ts';
 import { answerErrors } from './http/middleware/answerErrors.ts';
+import { allowOrigins, answerPreflight } from './http/middleware/cors.ts';
 import { observe } from './http/middleware/observe.ts';
 import { requireHost } from './http/middleware/requireHost.ts';
 import type { RequestState } from './http/requestState.ts';
@@ -42,6 +43,7 @@ export function createApp(options: AppOptions): Koa<RequestState> {
   // Errors are logged before they reach Koa's own handler.
   app.silent = true;
   app.use(observe({ log: dependencies.core.log, metrics, inFlight, receipts, turnGuard }));
+  app.use(allowOrigins(dependencies.core.config));
   app.use(answerErrors(respond));
   app.use(requireHost);
   const served = [...options.routes, callbackRoute].map((route) => ({
@@ -67,7 +69,9 @@ function lookUp(served: readonly ServedRoute[]): Koa.Middleware<RequestState> {
   const handlers = new Map(
     served
       .filter(({ route }) => !route.path.includes('{'))
-      .flatMap(({ route, handler }) => pathsOf(route.path).map((path) => [`${route.method} ${path}`, handler] as const)),
+      .flatMap(({ route: { method, path }, handler }) => {
+        return pathsOf(path).map((each): [string, typeof handler] => [`${method} ${each}`, handler]);
+      }),
   );
   const noParams = Object.freeze({});
   return (ctx, next) => {
@@ -105,13 +109,14 @@ function patternOf({ path, takesRestOfPath }: Route): string {
   return `${BASE_PATTERN}${withRest.replace(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** Answers a request that no route took: the path is unknown, or it is known for other methods. */
+/** Answers a request that no route took: a preflight, an unknown path, or a known one with another method. */
 const refuseUnknown: Koa.Middleware<RequestState> = (ctx) => {
   const layers = (ctx as { matched?: { methods: string[] }[] }).matched ?? [];
   const methods = [...new Set(layers.flatMap((layer) => layer.methods))];
   if (methods.length === 0) {
     throw new FareboxError({ code: 'route_not_found', message: 'The requested resource does not exist.' });
   }
+  if (answerPreflight(ctx, methods)) return;
   ctx.set('Allow', methods.join(', '));
   throw new FareboxError({
     code: 'method_not_allowed',

@@ -41,13 +41,16 @@ export function createRespond(options: RespondOptions): Respond {
   };
 }
 
-/** Sets headers directly: Koa's `ctx.set` would process each twice. */
+/** Sets headers directly: Koa's `ctx.set` would process each twice. `Vary` adds to what the answer varies by already. */
 export function setHeaders(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
-  for (const name in headers) res.setHeader(name, headers[name] ?? '');
+  for (const name in headers) {
+    if (name === 'Vary') res.appendHeader(name, headers[name] ?? '');
+    else res.setHeader(name, headers[name] ?? '');
+  }
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const OWN_PREFIX = 'x-service-';
+export const OWN_PREFIX = 'x-service-';
 
 function repeatUnderAliases(
   ctx: ApiContext,
@@ -65,7 +68,7 @@ async function sendJson(ctx: ApiContext, answer: JsonAnswer): Promise<void> {
   const text = JSON.stringify(answer.body);
   const packed = answer.compressible ? await compress(text, ctx.req.headers['accept-encoding']) : undefined;
   announce(ctx, packed ? packed.bytes.length : Buffer.byteLength(text));
-  if (answer.compressible) res.setHeader('Vary', 'Accept-Encoding');
+  if (answer.compressible) res.appendHeader('Vary', 'Accept-Encoding');
   if (packed) res.setHeader('Content-Encoding', packed.encoding);
   if (isFailpointArmed('response-started')) {
     res.flushHeaders();

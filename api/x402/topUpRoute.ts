@@ -65,7 +65,10 @@ async function topUp(dependencies: Dependencies, request: TopUpRequest): Promise
 /** Every token is worth one dollar and has six decimals. */
 const MIN_UNITS = String(MIN_TOP_UP_USD * 1_000_000);
 
-async function offer({ core: { config }, accounts: { offers } }: Dependencies, { waitFor }: TopUpRequest): Promise<Answer> {
+async function offer(
+  { core: { config }, accounts: { offers } }: Dependencies,
+  { waitFor }: TopUpRequest,
+): Promise<Answer> {
   const accepts = await waitFor(offers.of(MIN_UNITS));
   if (accepts.length === 0) throw unavailable('no payment network has an offer at the moment');
   return offerAnswer(config, accepts);

@@ -84,6 +84,7 @@ export interface Config extends ConfiguredProviders {
   /** Prices of products without a model. */
   prices: Record<keyof ConfigurationFile['prices'], Price>;
   catalogue: ConfigurationFile['catalogue'];
+  cors: ConfigurationFile['cors'];
   rpc: ConfigurationFile['rpc'];
   x402: X402Settings;
   search?: NonNullable<ConfigurationFile['search']>;
@@ -180,6 +181,7 @@ function fromFile(file: ConfigurationFile, configured: ConfiguredProviders) {
     limits: file.limits,
     prices: pricesOf(file.prices),
     catalogue: file.catalogue,
+    cors: file.cors,
     rpc: file.rpc,
     ...optional('search', file.search),
   };

@@ -36,6 +36,7 @@ describe('the environment', () => {
       fetch: { allowPrivateHosts: [] },
       media: { retentionHours: 24 },
       catalogue: { openWithoutKey: false },
+      cors: { origins: ['*'] },
     });
     expect(config).not.toHaveProperty('otlpEndpoint');
     expect(config).not.toHaveProperty('testPoint');

@@ -158,6 +158,17 @@ describe('errors of a configuration file', () => {
       'fetch.allowPrivateHosts[0]: found "10.0.0.1", allowed: host:port',
     ],
     [{ fetch: { allowPrivateHosts: ['a:99999'] } }, 'found "a:99999", allowed: host:port with a port from 1'],
+    ...[
+      'https://app.example/',
+      'https://App.example',
+      'https://app.example:443',
+      'app.example',
+      'null',
+      'app://x/y',
+    ].map((origin): [unknown, string] => [
+      { cors: { origins: [origin] } },
+      `cors.origins[0]: found ${JSON.stringify(origin)}, allowed: an origin such as "https://app.example"`,
+    ]),
     [{ jobs: { pollFirstMs: 9000, pollLongestMs: 10 } }, 'jobs.pollLongestMs: found 10, allowed: at least pollFirstMs'],
     [
       { limits: { overrides: { a: { requestsPerMinute: -1 } } } },

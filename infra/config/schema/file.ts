@@ -15,6 +15,7 @@ import {
   strictObject,
   text,
   timeouts,
+  webOrigin,
 } from './primitives.ts';
 
 const brandWord = z
@@ -173,6 +174,14 @@ const prices = strictObject({
   rpcCredit: usual(0.0000007).describe('A credit of POST /crypto/rpc/{network}.'),
 });
 
+const cors = strictObject({
+  origins: z
+    .array(webOrigin)
+    .max(1_000)
+    .default(['*'])
+    .describe('Origins whose pages may call the API from a browser; "*" is any, and an empty list none.'),
+});
+
 const catalogue = strictObject({
   charactersFile: filePath.exactOptional(),
   openWithoutKey: z.boolean().default(false),
@@ -232,6 +241,7 @@ export function configurationFile(kinds: ConfigurableKinds) {
         'Accounts with other limits than the published ones, and the calls a minute from one address where no credential is asked for.',
       ),
     prices: prices.prefault({}).describe('What is sold without a model, in USD and diem.'),
+    cors: cors.prefault({}).describe('Which web pages may call the API.'),
     catalogue: catalogue.prefault({}).describe('Who may read the catalogue, and the characters in it.'),
   }).meta({
     title: 'Farebox configuration',

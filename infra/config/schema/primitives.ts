@@ -65,6 +65,18 @@ export const hostAndPort = z
   .regex(HOST_AND_PORT, 'host:port, e.g. "127.0.0.1:9000" or "[::1]:9000"')
   .refine(isHostAndPort, 'host:port with a port from 1 to 65535');
 
+function isWebOrigin(value: string): boolean {
+  if (value === '*') return true;
+  if (/^https?:/i.test(value)) return URL.canParse(value) && new URL(value).origin === value;
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s]+$/.test(value);
+}
+
+/** As a browser writes it in `Origin`. */
+export const webOrigin = z
+  .string()
+  .max(300)
+  .refine(isWebOrigin, 'an origin such as "https://app.example" without a path, or "*"');
+
 export const filePath = text(4096);
 
 export const count = (least: number, most: number) => z.number().int().min(least).max(most);

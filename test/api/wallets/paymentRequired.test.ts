@@ -11,17 +11,17 @@ let broke: TestWallet;
 
 beforeAll(async () => {
   world = await startWalletWorld();
-  // Above nothing: an account exists. Below the least that a wallet must have.
+  // Its account exists, with less than a wallet must have.
   broke = await world.wallet(50_000_000n);
 });
 afterAll(() => world.close());
 
-interface Asked {
+interface RequestOptions {
   base?: string;
   headers?: Record<string, string>;
 }
 
-async function ask({ method, path }: Route, { base = '/api/v1', headers = {} }: Asked = {}) {
+async function callRoute({ method, path }: Route, { base = '/api/v1', headers = {} }: RequestOptions = {}) {
   const place = `${base}${path.replace(/\{\w+\}/g, (name) => (name === '{network}' ? 'ethereum-mainnet' : 'unknown'))}`;
   const url = `${world.api.origin}${place}`;
   const response = await fetch(url, { method, headers });
@@ -37,7 +37,7 @@ describe('the header of a 402', () => {
 
   test.each(named(closed))('to a request without a credential is valid: %s', async (_, route) => {
     for (const base of ['/api/v1', '/v1']) {
-      const { url, status, header } = await ask(route, { base });
+      const { url, status, header } = await callRoute(route, { base });
       expect(status).toBe(402);
       const offer = validatePaymentRequired(decodePaymentRequiredHeader(header ?? ''));
       expect(offer).toMatchObject({ x402Version: 2, resource: { url } });
@@ -45,7 +45,7 @@ describe('the header of a 402', () => {
   });
 
   test.each(named(buying))('to a wallet with too little credit is valid: %s', async (_, route) => {
-    const { url, status, header } = await ask(route, { headers: { 'sign-in-with-x': await broke.header() } });
+    const { url, status, header } = await callRoute(route, { headers: { 'sign-in-with-x': await broke.header() } });
     expect(status).toBe(402);
     const offer = validatePaymentRequired(decodePaymentRequiredHeader(header ?? ''));
     expect(offer).toMatchObject({ x402Version: 2, resource: { url } });
@@ -55,7 +55,7 @@ describe('the header of a 402', () => {
   test.each(named(ROUTES.filter(({ access }) => access === 'own-wallet')))(
     'has no payment to offer, and is valid otherwise, where only a wallet signs in: %s',
     async (_, route) => {
-      const { url, status, header } = await ask(route);
+      const { url, status, header } = await callRoute(route);
       expect(status).toBe(402);
       const { accepts, ...offer } = decodePaymentRequiredHeader(header ?? '');
       expect(accepts).toEqual([]);
