@@ -14,7 +14,7 @@ import {
 import { modelNamed, type Retirement, resolveModel } from '../domain/catalogue/resolveModel.ts';
 import { FareboxError } from '../domain/errors.ts';
 import type { JobKind } from '../domain/jobs.ts';
-import { forbiddenReason, offlineReason } from '../domain/modelAccess.ts';
+import { forbiddenReason, isOffline, offlineReason } from '../domain/modelAccess.ts';
 import type { Config } from '../infra/config/config.ts';
 import { invalid } from './http/invalid.ts';
 
@@ -123,7 +123,9 @@ export function requireCallable(config: Config, model: Model, caller: Caller): v
  * FareboxError `model_not_found`, `forbidden` or, when none can be called now, `model_offline`.
  */
 export function requireAttempts(config: Config, asked: Omit<AttemptsQuery, 'now'>, caller: Caller): NamedModel[] {
-  const found = attemptsOf(config.modelCatalogue, { now: new Date().toISOString(), ...asked }, caller);
+  const { modelPrivacy, models } = caller;
+  const terms = { modelPrivacy, models, isOffline: (model: Model) => isOffline(model, config) };
+  const found = attemptsOf(config.modelCatalogue, { now: new Date().toISOString(), ...asked }, terms);
   if (!found.ok) throw new FareboxError({ code: found.code, message: found.message });
   const online = found.attempts.filter(({ model }) => whyOffline(config, model) === undefined);
   if (online.length === 0) requireCallable(config, found.attempts[0].model, caller);

@@ -7,17 +7,21 @@ import { forbiddenReason } from '../modelAccess.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Character } from './character.ts';
 import type { Model } from './model.ts';
-import { type ModelQuery, type Retirement, resolveModel } from './resolveModel.ts';
+import { type ModelQuery, modelNamed, type Retirement, resolveModel } from './resolveModel.ts';
 
 export interface AttemptsQuery extends ModelQuery {
-  /** Character to answer: its model replaces the requested one. */
+  /** Character to answer: its model replaces the requested one, unless it is offline or removed (MODEL-11). */
   character?: Pick<Character, 'modelId'>;
   /** Names of the fallbacks, in order. */
   fallbacks?: readonly string[];
 }
 
 /** Terms of a key about models. */
-export type Permission = Pick<Caller, 'modelPrivacy' | 'models'>;
+type Permission = Pick<Caller, 'modelPrivacy' | 'models'>;
+
+interface AttemptTerms extends Permission {
+  isOffline(model: Model): boolean;
+}
 
 interface Attempt {
   model: Model;
@@ -32,10 +36,16 @@ export type Attempts =
  * The first model determines the errors. A fallback that is unknown, of another type, or forbidden for the key is
  * skipped and never called.
  */
-export function attemptsOf(catalogue: Catalogue, asked: AttemptsQuery, permission: Permission): Attempts {
+export function attemptsOf(
+  catalogue: Catalogue,
+  asked: AttemptsQuery,
+  { isOffline, ...permission }: AttemptTerms,
+): Attempts {
   const { character, fallbacks = [], ...wanted } = asked;
   const judged = (name: string) => judge(catalogue, { ...wanted, name }, permission);
-  const first = judged(character?.modelId ?? wanted.name);
+  const speaker = character && { ...wanted, name: character.modelId };
+  const bound = speaker && modelNamed(catalogue, speaker);
+  const first = judged(speaker && bound && !isOffline(bound) ? speaker.name : wanted.name);
   if (!first.ok) return first;
   const attempts: [Attempt, ...Attempt[]] = [first.attempt];
   for (const name of fallbacks) {

@@ -17,10 +17,13 @@ const PRIVACIES = ['private', 'anonymized'] as const;
 const text = BUILT_IN_MODELS.find((model) => model.type === 'text' && model.provider === 'openai');
 if (!text) throw new Error('no text model');
 
-/** `voice-private` can be called here. No text model can, which only keys that may call it learn. */
+/**
+ * `voice-…` and `spoken-…` can be called here. `text-…` cannot, which only keys that may call it learn.
+ */
 const MODELS = PRIVACIES.flatMap((privacy) => [
   ...family({ ...LOCAL_VOICE_CHANGER, id: `voice-${privacy}`, privacy }),
   ...family({ ...text, id: `text-${privacy}`, privacy }),
+  { ...text, id: `spoken-${privacy}`, privacy, provider: 'simulator', upstreamModel: 'simulator-text' } satisfies Model,
 ]);
 
 /** The model with other names, and a removed model of the other privacy that it replaces. */
@@ -38,9 +41,9 @@ function config(loaded: Config): Config {
   const models = [...loaded.models, ...MODELS];
   const [pattern] = loaded.characters;
   if (!pattern) throw new Error('no character');
-  const characters = PRIVACIES.map((privacy, index) => ({
-    ...{ ...pattern, id: `00000000-0000-8000-8000-00000000000${index}`, slug: `speaker-${privacy}` },
-    modelId: `text-${privacy}`,
+  const bound = PRIVACIES.flatMap((privacy) => [`spoken-${privacy}`, `text-${privacy}`]);
+  const characters = bound.map((modelId, index) => ({
+    ...{ ...pattern, id: `00000000-0000-8000-8000-00000000000${index}`, slug: `speaker-of-${modelId}`, modelId },
   }));
   return { ...loaded, models, modelCatalogue: createCatalogue(models), characters };
 }
@@ -98,8 +101,8 @@ async function send(policy: ModelPrivacy, path: string, body: object) {
 /** Written by hand. PRIVATE_TEXT does not restrict voice changers, which are no text models. */
 const FORBIDDEN: Record<ModelPrivacy, readonly string[]> = {
   ALL: [],
-  PRIVATE_TEXT: ['text-anonymized'],
-  PRIVATE_ONLY: ['text-anonymized', 'voice-anonymized'],
+  PRIVATE_TEXT: ['text-anonymized', 'spoken-anonymized'],
+  PRIVATE_ONLY: ['text-anonymized', 'spoken-anonymized', 'voice-anonymized'],
 };
 
 const NAMES = ['', '-abroad', '-choice', '-gone'];
@@ -142,10 +145,20 @@ describe.each(MODEL_PRIVACIES)('a key with %s', (policy) => {
 
   it('reaches a character only where it may call the model of that character', async () => {
     for (const privacy of PRIVACIES) {
-      const body = { model: 'text-private', type: 'text', character_slug: `speaker-${privacy}` };
-      const { status, words } = await send(policy, '/test/try', body);
-      expect([privacy, status]).toEqual([privacy, isForbidden(`text-${privacy}`) ? 403 : 503]);
-      expect(words).toContain(`text-${privacy}`);
+      const id = `spoken-${privacy}`;
+      const body = { model: 'text-private', type: 'text', character_slug: `speaker-of-${id}` };
+      const { status, words, tried } = await send(policy, '/test/try', body);
+      expect([id, status, tried]).toEqual(isForbidden(id) ? [id, 403, undefined] : [id, 200, [id]]);
+      if (isForbidden(id)) expect(words).toContain(id);
+    }
+  });
+
+  it('reaches the requested model by a character of an offline model only where it may call that one', async () => {
+    for (const privacy of PRIVACIES) {
+      const id = `spoken-${privacy}`;
+      const body = { model: id, type: 'text', character_slug: 'speaker-of-text-private' };
+      const { status, tried } = await send(policy, '/test/try', body);
+      expect([id, status, tried]).toEqual(isForbidden(id) ? [id, 403, undefined] : [id, 200, [id]]);
     }
   });
 

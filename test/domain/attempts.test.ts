@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MODEL_PRIVACIES, type ModelPrivacy } from '../../domain/caller.ts';
-import { type AttemptsQuery, attemptsOf, type Permission } from '../../domain/catalogue/attempts.ts';
+import { type AttemptsQuery, attemptsOf } from '../../domain/catalogue/attempts.ts';
 import { BUILT_IN_MODELS, createCatalogue } from '../../domain/catalogue/catalogue.ts';
 import { MODEL_TYPES, type Model, type ModelType } from '../../domain/catalogue/model.ts';
 
@@ -42,8 +42,9 @@ const WAYS: Record<string, (id: string, type: ModelType) => Omit<AttemptsQuery, 
   character: (id, type) => ({ name: `${type}-private`, type, character: { modelId: id } }),
 };
 
-function ask(asked: Omit<AttemptsQuery, 'now'>, permission: Partial<Permission> = {}) {
-  return attemptsOf(CATALOGUE, { ...asked, now: NOW }, { modelPrivacy: 'ALL', models: null, ...permission });
+function ask(asked: Omit<AttemptsQuery, 'now'>, terms: Partial<Parameters<typeof attemptsOf>[2]> = {}) {
+  const all = { modelPrivacy: 'ALL', models: null, isOffline: () => false } as const;
+  return attemptsOf(CATALOGUE, { ...asked, now: NOW }, { ...all, ...terms });
 }
 
 const idsOf = (found: ReturnType<typeof ask>) => (found.ok ? found.attempts.map(({ model }) => model.id) : found.code);
@@ -110,6 +111,35 @@ it('tries no model that policy or scope forbid, and no model twice', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+describe('a character', () => {
+  const type = 'text';
+  const asked = { name: 'text-private', type, fallbacks: ['text-anonymized'] } as const;
+  const speaker = (modelId: string) => ({ ...asked, fallbacks: [], character: { modelId } });
+  const isOffline = ({ id }: Model) => id === 'text-anonymized';
+
+  it('answers by its own model', () => {
+    expect(idsOf(ask(speaker('text-anonymized')))).toEqual(['text-anonymized']);
+    expect(idsOf(ask(speaker('text-anonymized-gone')))).toEqual(['text-anonymized']);
+  });
+
+  it('answers by the requested model while its own is offline', () => {
+    expect(idsOf(ask(speaker('text-anonymized'), { isOffline }))).toEqual(['text-private']);
+    expect(idsOf(ask(speaker('text-anonymized-gone'), { isOffline }))).toEqual(['text-private']);
+    const withFallback = { ...asked, character: { modelId: 'text-anonymized' } };
+    expect(idsOf(ask(withFallback, { isOffline }))).toEqual(['text-private', 'text-anonymized']);
+  });
+
+  it('answers by the requested model when its own was removed', () => {
+    expect(idsOf(ask(speaker('no-such-model')))).toEqual(['text-private']);
+  });
+
+  it('gives no access to a requested model that the key may not call', () => {
+    const swapped = { name: 'text-anonymized', type, character: { modelId: 'text-private' } } as const;
+    const terms = { isOffline: ({ id }: Model) => id === 'text-private' };
+    expect(idsOf(ask(swapped, { ...terms, modelPrivacy: 'PRIVATE_ONLY' }))).toBe('forbidden');
+  });
 });
 
 describe('fallbacks', () => {
