@@ -1,6 +1,6 @@
 /**
- * Whether a model may be called: its provider is configured, and the key's privacy setting (ACCOUNT-1) and scope allow
- * it.
+ * Whether a model may be called: its provider is configured and known to serve it, and the key's privacy setting
+ * (ACCOUNT-1) and scope allow it.
  */
 import type { Caller, ModelPrivacy } from './caller.ts';
 import type { Model, ModelKind, ModelType } from './catalogue/model.ts';
@@ -32,6 +32,7 @@ export interface ModelSurroundings extends ConfiguredProviders, LocalPrograms {
 export function offlineReason(model: Model, config: ModelSurroundings): string | undefined {
   if (model.listing?.offline === true) return 'it was taken offline';
   if (!isPriced(model)) return 'it has no price';
+  if (model.upstreamModel === undefined) return UNPLACED;
   const entry = findProvider(config, model.provider);
   const missing = `its provider "${model.provider}" is not configured`;
   if (entry === undefined) return missing;
@@ -39,6 +40,9 @@ export function offlineReason(model: Model, config: ModelSurroundings): string |
   if (!hasKey(entry, config)) return missing;
   return entry.kind.missingProgram?.(model.kind, config);
 }
+
+/** No name at a provider (MODEL-15). */
+const UNPLACED = 'no provider is known to serve it; the operator must map it (publishedModels)';
 
 /** One address with its key is enough. */
 function hasKey(entry: ProviderEntry, { secret }: Pick<ModelSurroundings, 'secret'>): boolean {

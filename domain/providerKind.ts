@@ -2,6 +2,9 @@
 import type { ModelKind } from './catalogue/model.ts';
 import type { ProviderSettings, RemoteUpstream } from './providerSettings.ts';
 
+/** Ids of published models, each with its name at the provider. */
+export type PublishedModels = Readonly<Record<string, string>>;
+
 /**
  * Optional members state differences from a remote service with one address. Members with settings are methods, so that
  * kinds with different settings fit one list; the schema of the kind validates the settings.
@@ -11,6 +14,8 @@ export interface ProviderKind<Settings extends ProviderSettings = ProviderSettin
   readonly kind: string;
   /** Kinds of models that it supports. A model of another kind is in the catalogue, but offline. */
   readonly serves: readonly ModelKind[];
+  /** Published models that an entry with these settings is known to serve (MODEL-15). Left out: none. */
+  publishedModels?(settings: Settings): PublishedModels;
   /** Environment variable with the key, for an entry that names none. Left out: no key is needed. */
   readonly keyVariable?: string;
   /** Whether this address may get the key of `keyVariable`; undefined: the published one. Left out: all may. */
@@ -19,6 +24,8 @@ export interface ProviderKind<Settings extends ProviderSettings = ProviderSettin
   readonly isBuiltIn?: true;
   /** The work runs on this machine: jobs use the task queue `media`, and nobody is paid. */
   readonly isLocal?: true;
+  /** The answers are simulated: a trait moves to its models last (MODEL-16). */
+  readonly isSimulated?: true;
   /** Names the program that a model of this kind lacks on this machine, in words for the client. */
   missingProgram?(model: ModelKind, programs: LocalPrograms): string | undefined;
   /** All voices of its voice changers. Left out: only the service knows them. */

@@ -51,6 +51,8 @@ export interface ProviderSettings extends RemoteSettings {
   kind: string;
   /** Instead of `baseUrl`. */
   upstreams?: readonly RemoteUpstream[];
+  /** Published models that the operator maps to this entry: id → name there. */
+  publishedModels?: Readonly<Record<string, string>>;
   /** Policy of text models. Default: `abort`. A model may have its own. */
   onDisconnect?: OnDisconnect;
   /** Limits of queued jobs. */

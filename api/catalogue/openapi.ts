@@ -30,7 +30,9 @@ export const CATALOGUE_DESCRIPTIONS: Record<CatalogueRoute, RouteDescription> = 
     group: 'Catalogue',
     operationId: 'listModels',
     summary: 'Models with their prices, limits and abilities',
-    description: `A model whose provider is not configured, or that has no price, is \`offline\`. ${OPEN_SETTING}`,
+    description:
+      'A model is `offline` without a price, without its provider, or if no provider is known to serve it. ' +
+      OPEN_SETTING,
     answers: cached(modelsAnswer),
     example: { query: { type: 'music' } },
   },
@@ -50,7 +52,9 @@ export const CATALOGUE_DESCRIPTIONS: Record<CatalogueRoute, RouteDescription> = 
     group: 'Catalogue',
     operationId: 'listModelTraits',
     summary: 'Traits, and the model that each stands for',
-    description: `A trait can be sent wherever a \`model\` of this type is asked for. ${OPEN_SETTING}`,
+    description:
+      'A trait can be sent wherever a `model` of this type is asked for. While its model is offline, it stands for another ' +
+      `one that suits. ${OPEN_SETTING}`,
     answers: cached(namesAnswer),
     example: { query: { type: 'text' } },
   },

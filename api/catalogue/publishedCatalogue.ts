@@ -37,12 +37,12 @@ export function publishCatalogue(config: Config): PublishedCatalogue {
 }
 
 function show(config: Config, model: Model) {
-  const choiceFor = config.modelCatalogue.traits[model.type];
+  const choices = config.modelCatalogue.traits[model.type];
   return presentModel({
     model,
     ownedBy: config.brand.name,
     offline: isOffline(model, config),
-    traits: (model.listing?.traits ?? []).filter((trait) => choiceFor.get(trait) === model.id),
+    traits: [...choices].flatMap(([trait, id]) => (id === model.id ? [trait] : [])),
     providers: config.providers,
   });
 }

@@ -1,5 +1,5 @@
 /** POST /image/background-remove (IMAGE-9). */
-import type { ImageModel } from '../../domain/catalogue/model.ts';
+import { type ImageModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { priceOfImages } from '../../domain/images/price.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -88,7 +88,7 @@ async function cutOut(
         );
         if (!plain) throw invalid('image', 'Required');
         const endUser = endUserOf(caller.accountId, body.anon_user_id);
-        const order = { upstreamModel: model.upstreamModel, endUser, image: plain };
+        const order = { upstreamModel: upstreamNameOf(model), endUser, image: plain };
         const cut = await request.waitFor(maker.cutOut(order, { workFolder: folder, signal }));
         noteMade();
         const made = await finishImages(

@@ -1,7 +1,7 @@
 /** Steps of an edit: POST /image/multi-edit, /image/edit and /images/edits (IMAGE-1 to IMAGE-7). */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { InpaintModel } from '../../domain/catalogue/model.ts';
+import { type InpaintModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { AspectRatio, ImageFormat, PixelSize } from '../../domain/images/images.ts';
@@ -132,7 +132,7 @@ function toEdit({ caller }: ImageRequest<unknown>, { named, order, images, tier,
   const aspectRatio = first && aspectRatioOf(model.spec, order.aspectRatio, first);
   const isRatioInferred = order.aspectRatio === undefined || order.aspectRatio === 'auto';
   return {
-    upstreamModel: model.upstreamModel,
+    upstreamModel: upstreamNameOf(model),
     endUser: endUserOf(caller.accountId, order.anonUserId),
     prompt: order.prompt,
     images,

@@ -35,7 +35,8 @@ export const ONE_IMAGE_FORM = {
   files: { name: 'image', most: 1, maxTotalBytes: MAX_FILE_BYTES },
 };
 
-const DEFAULT_MODEL = 'firered-image-edit';
+/** Trait of the default model. */
+const DEFAULT_MODEL = 'default';
 
 export const multiEditRoute = defineRoute<'buyer', MultiEditBody>({
   method: 'POST',

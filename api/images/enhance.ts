@@ -1,5 +1,5 @@
 /** Rewrites a prompt by a text model before the image is made (IMAGE-7). */
-import type { TextModel } from '../../domain/catalogue/model.ts';
+import { type TextModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
 import type { TextProvider } from '../../providers/shared/textProvider.ts';
@@ -62,7 +62,7 @@ export async function rewritePrompt(
   const sizes = images.map(({ width, height }, index) => `image ${index + 1}: ${width}×${height} pixels`);
   const inputs = sizes.length === 0 ? '' : `\n\nIts inputs, the base first: ${sizes.join(', ')}.`;
   const order = {
-    upstreamModel: model.upstreamModel,
+    upstreamModel: upstreamNameOf(model),
     messages: [
       { role: 'system' as const, content: `${INSTRUCTIONS[task]}${inputs}` },
       { role: 'user' as const, content: prompt },

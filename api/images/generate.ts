@@ -1,5 +1,5 @@
 /** Steps of new images: POST /image/generate and /images/generations (IMAGE-8). */
-import type { ImageModel, Model } from '../../domain/catalogue/model.ts';
+import { type ImageModel, type Model, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import type { Quality } from '../../domain/catalogue/specs.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { sizeOf, wrongImages } from '../../domain/images/generation.ts';
@@ -189,7 +189,7 @@ function toOrder({ caller }: ImageRequest<unknown>, { model, order, tier, isSafe
   const said = Object.entries(wished).filter(([, value]) => value !== undefined);
   return {
     ...(Object.fromEntries(said) as Partial<ImageOrder>),
-    upstreamModel: model.upstreamModel,
+    upstreamModel: upstreamNameOf(model),
     endUser: endUserOf(caller.accountId, order.anonUserId),
     prompt: order.prompt,
     count: order.count,

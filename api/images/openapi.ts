@@ -51,6 +51,8 @@ const A_CARD = [
 
 type ImageRoute = 'multiEdit' | 'edit' | 'cutout' | 'upscale' | 'generate' | 'generations' | 'openAiEdit' | 'styles';
 
+const WITHOUT_MODEL = 'Without a model, the one with the trait `default` answers.';
+
 export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
   multiEdit: {
     group: 'Images',
@@ -60,7 +62,8 @@ export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
       `The first image is the base, the others are layers or masks: as many as the model's \`maxInputImages\`, at most 10. ` +
       `${SOURCES} Each has 65,536 to 33,177,600 pixels. A JSON body is at most 105 MB, a form (files named \`images\`) ` +
       `75 MB. \`aspect_ratio\` left out or \`auto\` is the nearest ratio to the first image's; the format is PNG for ` +
-      `\`1K\` and JPEG for larger ones unless \`output_format\` says otherwise. ${REWRITING} ${SAFETY} ${PAID}`,
+      `\`1K\` and JPEG for larger ones unless \`output_format\` says otherwise. ${WITHOUT_MODEL} ` +
+      `${REWRITING} ${SAFETY} ${PAID}`,
     answers: pictured('The edited image.', HEADERS),
     errors: ERRORS,
     example: {
@@ -73,7 +76,7 @@ export const IMAGE_DESCRIPTIONS: Record<ImageRoute, RouteDescription> = {
     group: 'Images',
     operationId: 'editImage',
     summary: 'Edit an image',
-    description: `${SOURCES} It has 65,536 to 33,177,600 pixels. ${REWRITING} ${SAFETY} ${PAID}`,
+    description: `${SOURCES} It has 65,536 to 33,177,600 pixels. ${WITHOUT_MODEL} ${REWRITING} ${SAFETY} ${PAID}`,
     answers: pictured('The edited image.', HEADERS),
     errors: ERRORS,
     example: {

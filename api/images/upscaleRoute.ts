@@ -1,5 +1,5 @@
 /** POST /image/upscale (IMAGE-10). */
-import type { UpscaleModel } from '../../domain/catalogue/model.ts';
+import { type UpscaleModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { scaleWithin } from '../../domain/images/offer.ts';
 import { priceOfUpscale } from '../../domain/images/price.ts';
 import type { ImageFile } from '../../providers/shared/mediaProvider.ts';
@@ -116,7 +116,7 @@ async function enlarged(
   const wished = body.creativity === null ? 0 : (body.creativity ?? DEFAULT_CREATIVITY);
   const creativity = Math.min(MAX_CREATIVITY, Math.max(0, wished));
   const endUser = endUserOf(caller.accountId, undefined);
-  const order = { upstreamModel: model.upstreamModel, endUser, image, scale, creativity };
+  const order = { upstreamModel: upstreamNameOf(model), endUser, image, scale, creativity };
   const made = await waitFor(maker.enlarge(order, { workFolder: workspace.folder, signal: workspace.signal }));
   noteMade();
   const [file = made] = await waitFor(

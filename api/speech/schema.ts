@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { charactersOf } from '../../domain/speech/price.ts';
 import { SPEECH_FORMATS } from '../../providers/shared/mediaProvider.ts';
 
+/** Trait of the default model. */
+export const DEFAULT_TRANSCRIBER = 'default';
+export const DEFAULT_SPEAKER = 'default';
 /** Default model. */
-export const DEFAULT_TRANSCRIBER = 'nvidia/parakeet-tdt-0.6b-v3';
-export const DEFAULT_SPEAKER = 'tts-kokoro';
 export const DEFAULT_CLONER = 'tts-chatterbox-hd';
 
 const MAX_CHARACTERS = 4_096;

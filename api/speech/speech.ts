@@ -1,6 +1,6 @@
 /** POST /audio/speech (AUDIO-6): words in, raw audio out, whole or while it is spoken, priced by the character. */
 
-import type { TtsModel } from '../../domain/catalogue/model.ts';
+import { type TtsModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { formatOf, isSpeakable } from '../../domain/speech/offer.ts';
 import { charactersOf, priceOfSpeech, speechSnapshot } from '../../domain/speech/price.ts';
@@ -62,7 +62,7 @@ async function orderOf(
   const style = body.prompt || body.instructions;
   const voice = await resolveVoice(dependencies, { model, accountId: caller.accountId, wished: body.voice });
   return {
-    ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined) },
+    ...{ upstreamModel: upstreamNameOf(model), endUser: endUserOf(caller.accountId, undefined) },
     ...{ text: body.input, format: found.format, speed: body.speed },
     ...(voice === undefined ? {} : { voice }),
     ...(body.language === undefined ? {} : { language: body.language }),

@@ -1,6 +1,6 @@
 /** POST /audio/transcriptions (AUDIO-5): a recording in, its words out, priced by the decoded length. */
 import { Readable } from 'node:stream';
-import { type AsrModel, AUDIO_FORMATS } from '../../domain/catalogue/model.ts';
+import { type AsrModel, AUDIO_FORMATS, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { billedMs, priceOfRecording, recordingSnapshot } from '../../domain/speech/price.ts';
 import type { RecordingFile, Transcript } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -90,7 +90,7 @@ async function transcribeRecording(
   const transcribe = operationOf(dependencies, model, 'transcribe');
   const ms = billedMs(recording.seconds);
   const order = {
-    ...{ upstreamModel: model.upstreamModel, endUser: endUserOf(caller.accountId, undefined), recording },
+    ...{ upstreamModel: upstreamNameOf(model), endUser: endUserOf(caller.accountId, undefined), recording },
     timestamps: body.timestamps,
     ...(body.language === undefined ? {} : { language: body.language }),
   };

@@ -1,6 +1,6 @@
 /** POST /audio/voices (AUDIO-7): clones a voice from a sample. Also chooses the voice of a request for speech. */
 import { randomBytes } from 'node:crypto';
-import { AUDIO_FORMATS, type TtsModel } from '../../domain/catalogue/model.ts';
+import { AUDIO_FORMATS, type TtsModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import { isVoiceHandle, mayBeHandle, voiceOf } from '../../domain/speech/offer.ts';
 import {
@@ -138,7 +138,7 @@ async function cloneSample(
     );
     await claimDay(dependencies, caller.accountId);
     const endUser = endUserOf(caller.accountId, undefined);
-    const sample = { upstreamModel: model.upstreamModel, endUser, recording };
+    const sample = { upstreamModel: upstreamNameOf(model), endUser, recording };
     return await request.waitFor(cloneVoice(sample, { workFolder: folder, signal }));
   } catch (error) {
     throw speechError(error, 'provider_refused');

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import type { EmbeddingModel } from '../../domain/catalogue/model.ts';
+import { type EmbeddingModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import { FareboxError } from '../../domain/errors.ts';
 import type { LedgerPrice } from '../../domain/ledger.ts';
 import { COUNTED_HERE, listLines, millions, snapshotOf } from '../../domain/text/bill.ts';
@@ -129,7 +129,7 @@ async function paidEmbeddings(
   const embed = dependencies.providers.textProviders.get(model.provider)?.embed;
   if (!embed) throw new FareboxError({ code: 'model_offline', message: `The model ${model.id} is offline.` });
   const order = {
-    ...{ upstreamModel: model.upstreamModel, inputs, endUser: endUserOf(caller.accountId, undefined) },
+    ...{ upstreamModel: upstreamNameOf(model), inputs, endUser: endUserOf(caller.accountId, undefined) },
     ...(dimensions === undefined ? {} : { dimensions }),
   };
   const snapshot = snapshotOf(model, chatId(requestId));

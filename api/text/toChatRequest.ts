@@ -1,6 +1,6 @@
 /** Converts the body of a client to the request for a provider, with all defaults. */
 
-import type { TextModel } from '../../domain/catalogue/model.ts';
+import { type TextModel, upstreamNameOf } from '../../domain/catalogue/model.ts';
 import type { ChatMessage, ChatRequest, FunctionTool, Sampling, TextPart, UserPart } from '../../domain/text/chat.ts';
 import { retentionSecondsOf } from '../../domain/text/promptCache.ts';
 import { endUserOf } from '../http/endUser.ts';
@@ -21,7 +21,7 @@ export interface ChatRequestInput {
 export function toChatRequest({ body, model, accountId, messages, e2eeHeaders }: ChatRequestInput): ChatRequest {
   const tools = toolsOf(body);
   return {
-    upstreamModel: model.upstreamModel,
+    upstreamModel: upstreamNameOf(model),
     messages,
     sampling: samplingOf(body, model),
     n: body.n ?? 1,

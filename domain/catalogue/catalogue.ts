@@ -1,4 +1,6 @@
 /** Catalogue: built-in and configured models, each id once, with all their names. */
+
+import type { ModelSurroundings } from '../modelAccess.ts';
 import { DECISION_MODELS } from './builtin/decision.ts';
 import { EMBEDDING_MODELS } from './builtin/embedding.ts';
 import { IMAGE_MODELS, UPSCALE_MODELS } from './builtin/images.ts';
@@ -13,6 +15,7 @@ import { ASR_MODELS, TTS_MODELS } from './builtin/speech.ts';
 import { TEXT_MODELS } from './builtin/text.ts';
 import { VIDEO_MODELS } from './builtin/video.ts';
 import { MODEL_TYPES, type Model, type ModelType } from './model.ts';
+import { traitsOf } from './traits.ts';
 import { VOICE_CHANGERS } from './voiceChangers.ts';
 
 export const BUILT_IN_MODELS: readonly Model[] = [
@@ -50,11 +53,12 @@ export interface Catalogue {
   bySpelling: ReadonlyMap<string, string>;
   /** Aliases: published ones, and the `aliases` of configured models. */
   compatibility: Names;
-  /** Traits (`default`, `fastest`, …) of models. When two models claim one, the later entry has it. */
+  /** Traits (`default`, `fastest`, …), each with the model that has it (MODEL-16). */
   traits: Names;
 }
 
-export function createCatalogue(models: readonly Model[]): Catalogue {
+/** `surroundings`: tells which models are online. Left out: all count as online. */
+export function createCatalogue(models: readonly Model[], surroundings?: ModelSurroundings): Catalogue {
   const byId = new Map(models.map((model) => [model.id, model]));
   return {
     models,
@@ -62,9 +66,14 @@ export function createCatalogue(models: readonly Model[]): Catalogue {
     bySpelling: spellingsOf(models),
     compatibility: namesOf((type) => [
       ...Object.entries(COMPATIBILITY[type] ?? {}).filter(([, id]) => byId.get(id)?.type === type),
-      ...claims(models, type, (model) => model.aliases),
+      ...aliasesOf(models, type),
     ]),
-    traits: namesOf((type) => claims(models, type, (model) => model.listing?.traits)),
+    traits: namesOf((type) =>
+      traitsOf(
+        models.filter((model) => model.type === type),
+        surroundings,
+      ),
+    ),
   };
 }
 
@@ -90,12 +99,8 @@ function namesOf(rows: (type: ModelType) => [string, string][]): Names {
   return Object.fromEntries(names) as Record<ModelType, Map<string, string>>;
 }
 
-function claims(
-  models: readonly Model[],
-  type: ModelType,
-  namesOfModel: (model: Model) => readonly string[] | undefined,
-): [string, string][] {
+function aliasesOf(models: readonly Model[], type: ModelType): [string, string][] {
   return models
     .filter((model) => model.type === type)
-    .flatMap((model) => (namesOfModel(model) ?? []).map((name): [string, string] => [name, model.id]));
+    .flatMap(({ id, aliases = [] }) => aliases.map((alias): [string, string] => [alias, id]));
 }

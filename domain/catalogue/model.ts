@@ -74,8 +74,8 @@ export interface ModelBase {
   id: string;
   /** Name of the provider entry that serves it (configuration `providers`, or a built-in one). */
   provider: string;
-  /** Name of the model at the provider. */
-  upstreamModel: string;
+  /** Name of the model at the provider. Absent: no provider is known to serve it, and it is offline. */
+  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   name: string;
   /** Empty when there is none. */
@@ -88,6 +88,12 @@ export interface ModelBase {
   aliases?: readonly string[];
   discountToUser?: number;
   listing?: Listing;
+}
+
+/** Name of a model in calls of its provider. Throws for a model without one: it is offline, so nothing calls it. */
+export function upstreamNameOf({ id, upstreamModel }: Pick<ModelBase, 'id' | 'upstreamModel'>): string {
+  if (upstreamModel === undefined) throw new Error(`no provider is known to serve ${id}`);
+  return upstreamModel;
 }
 
 /** Size classes (LIMIT-1): they decide the request and token limits of text and embedding models. */

@@ -39,7 +39,6 @@ export const ELEVENLABS_VOICE_CHANGER = {
   id: 'elevenlabs-voice-changer',
   type: 'music',
   provider: 'elevenlabs',
-  upstreamModel: 'eleven_multilingual_sts_v2',
   privacy: 'anonymized',
   name: 'ElevenLabs Voice Changer',
   description: 'Speaks a recording again in another voice and keeps its timing, emotion and delivery.',

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { type Catalogue, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import type { Character } from '../../domain/catalogue/character.ts';
 import { type Model, type Price, priceOf } from '../../domain/catalogue/model.ts';
+import { placeModels } from '../../domain/catalogue/placeModels.ts';
+import type { ModelSurroundings } from '../../domain/modelAccess.ts';
 import { type ConfiguredProviders, findProvider } from '../../domain/providerKind.ts';
 import { servesMediaOnly, type TaskQueue } from '../../domain/queues.ts';
 import { withCacheWriteRates } from '../../domain/text/price.ts';
@@ -111,10 +113,12 @@ export function loadConfig(kinds: ConfigurableKinds, source: NodeJS.ProcessEnv =
   if (!servesMediaOnly(environment.FAREBOX_WORKER_QUEUES)) requirePaymentKeys(file.x402.networks, secret);
   const address = ollamaOf(environment);
   const configured = configuredProviders(kinds, file.providers, address);
+  const programs = localPrograms(environment);
   return {
     ...fromEnvironment(environment),
-    ...fromFile(file, configured),
+    ...fromFile(file, { ...configured, ...programs, secret }),
     ...configured,
+    ...programs,
     ...optional('ollamaAddress', isOllamaSought(environment, file) ? address : undefined),
     x402: x402Settings(file.x402, publicUrl(environment), secret),
     ...optional('workerMetricsPort', environment.FAREBOX_METRICS_PORT ?? file.metrics.workerPort),
@@ -150,25 +154,26 @@ function fromEnvironment(environment: CompleteEnvironment) {
     },
     drainSeconds: environment.FAREBOX_DRAIN_SECONDS,
     buildId: environment.FAREBOX_BUILD_ID ?? workflowBuildId(),
-    ...optional('espeakPath', environment.ESPEAK_PATH),
-    ...optional('recogniser', recogniserOf(environment)),
     ...optional('otlpEndpoint', environment.OTEL_EXPORTER_OTLP_ENDPOINT),
     ...optional('metricsToken', environment.FAREBOX_METRICS_TOKEN),
     ...optional('testPoint', environment.FAREBOX_TEST_POINT),
   };
 }
 
-function recogniserOf({ POCKETSPHINX_PATH, POCKETSPHINX_MODEL }: CompleteEnvironment) {
-  return POCKETSPHINX_PATH === undefined ? undefined : { path: POCKETSPHINX_PATH, model: POCKETSPHINX_MODEL };
+function localPrograms({ ESPEAK_PATH, POCKETSPHINX_PATH: path, POCKETSPHINX_MODEL: model }: CompleteEnvironment) {
+  return {
+    ...optional('espeakPath', ESPEAK_PATH),
+    ...optional('recogniser', path === undefined ? undefined : { path, model }),
+  };
 }
 
-function fromFile(file: ConfigurationFile, configured: ConfiguredProviders) {
-  const models = mergeModels(file.models.map(toModel)).map((model) =>
-    model.kind === 'text' && findProvider(configured, model.provider)?.kind.chargesCacheWrites
+function fromFile(file: ConfigurationFile, surroundings: ModelSurroundings) {
+  const models = placeModels(mergeModels(file.models.map(toModel)), surroundings).map((model) =>
+    model.kind === 'text' && findProvider(surroundings, model.provider)?.kind.chargesCacheWrites
       ? withCacheWriteRates(model)
       : model,
   );
-  const modelCatalogue = createCatalogue(models);
+  const modelCatalogue = createCatalogue(models, surroundings);
   return {
     brand: file.brand,
     models: modelCatalogue.models,

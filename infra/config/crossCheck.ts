@@ -26,6 +26,7 @@ export function crossCheck(kinds: ConfigurableKinds, file: ConfigurationFile): s
     problems.push(...checkModel(entry, index, configured));
   }
   const { rpc, x402 } = file;
+  problems.push(...checkPublishedModels(file, configured));
   return [...problems, ...checkNames(file.models), ...checkPayments(x402.networks), ...checkRpcNetworks(rpc.networks)];
 }
 
@@ -65,6 +66,29 @@ function checkVoices(entry: VoiceChangerEntry, index: number, known: readonly st
     .map(({ voice, at }) =>
       problemLine(['models', index, 'spec', ...at], JSON.stringify(voice), `for this provider ${known.join(', ')}`),
     );
+}
+
+/** Lines of the form `path: found …, allowed: …`: one entry that serves such models for each published model. */
+function checkPublishedModels({ providers, models }: ConfigurationFile, configured: ConfiguredProviders): string[] {
+  const replaced = new Set(models.map(({ id }) => id));
+  const owners = new Map<string, string>();
+  const problems: string[] = [];
+  for (const [entry, { publishedModels = {} }] of Object.entries(providers)) {
+    const kind = findProvider(configured, entry)?.kind;
+    for (const id of Object.keys(publishedModels)) {
+      const refuse = (found: string, allowed: string) =>
+        problems.push(problemLine(['providers', entry, 'publishedModels', id], found, allowed));
+      const model = BUILT_IN_MODELS.find((each) => each.id === id && each.upstreamModel === undefined);
+      const owner = owners.get(id);
+      if (model === undefined) refuse('another id', 'the id of a published model of a service');
+      else if (!kind?.serves.includes(model.kind))
+        refuse(`a model of kind "${model.kind}"`, `${kind?.serves.join(', ')}`);
+      else if (replaced.has(id)) refuse('a model that `models` replaces', 'a model with one entry');
+      else if (owner !== undefined) refuse(`a model that providers.${owner} has already`, 'a model with one entry');
+      owners.set(id, entry);
+    }
+  }
+  return problems;
 }
 
 /**

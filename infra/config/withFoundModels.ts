@@ -23,7 +23,7 @@ export function withFoundModels(config: Config, found: readonly Model[]): FoundM
     .filter(({ id, type }) => modelId.safeParse(id).success && isFree(known, id, type))
     .map((model) => withShortName(known, model));
   if (added.length === 0) return { config, added };
-  const modelCatalogue = createCatalogue([...config.models, ...added]);
+  const modelCatalogue = createCatalogue([...config.models, ...added], config);
   return { config: { ...config, models: modelCatalogue.models, modelCatalogue }, added };
 }
 

@@ -5,6 +5,7 @@ import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
 import { limits, service } from '../shared/settings.ts';
 import { createElevenLabs } from './elevenlabs.ts';
 import { createElevenLabsMedia } from './media/elevenLabsMedia.ts';
+import { ELEVENLABS_MODELS } from './publishedModels.ts';
 
 const settings = strictObject({ kind: z.literal('elevenlabs'), ...service, limits });
 
@@ -14,6 +15,7 @@ export const elevenlabs: ProviderDefinition<z.output<typeof settings>> = {
   keyVariable: 'ELEVENLABS_API_KEY',
   isBuiltIn: true,
   serves: ['voice-changer', 'music', 'asr', 'tts'],
+  publishedModels: () => ELEVENLABS_MODELS,
   open: (entry) => ({
     media: () => mediaAtAddresses(entry, createElevenLabsMedia),
     queue: () => createElevenLabs(entry.addresses[0].access),

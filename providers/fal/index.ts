@@ -5,6 +5,7 @@ import { mediaAtAddresses } from '../shared/serviceAddresses.ts';
 import { callingService } from '../shared/settings.ts';
 import { createFal } from './fal.ts';
 import { createFalMedia } from './media/falMedia.ts';
+import { FAL_MODELS } from './publishedModels.ts';
 
 const settings = strictObject({ kind: z.literal('fal'), ...callingService });
 
@@ -14,6 +15,7 @@ export const fal: ProviderDefinition<z.output<typeof settings>> = {
   settings,
   keyVariable: 'FAL_KEY',
   serves: ['music', 'video', 'image', 'inpaint', 'upscale', 'asr', 'tts'],
+  publishedModels: () => FAL_MODELS,
   open: (entry) => ({
     media: () => mediaAtAddresses(entry, (access) => createFalMedia(access, entry.guardedFetch)),
     queue: () => createFal(entry.addresses[0].access, entry.guardedFetch),

@@ -2,8 +2,9 @@ import type { ProviderDefinition } from '../shared/providerDefinition.ts';
 import { type AddressAccess, mediaAtAddresses, textAtAddresses } from '../shared/serviceAddresses.ts';
 import { createOpenAiMedia } from './media/openAiMedia.ts';
 import { createOpenAi } from './openai.ts';
+import { OPENAI_MODELS } from './publishedModels.ts';
 import { type OpenAiSettings, openAiSettings } from './settings.ts';
-import { isOpenAiItself, textFeatures } from './textFeatures.ts';
+import { isOpenAi, isOpenAiItself, textFeatures } from './textFeatures.ts';
 
 /** OpenAI and every service with its API. OpenAI's key is sent to OpenAI only. */
 export const openai: ProviderDefinition<OpenAiSettings> = {
@@ -12,6 +13,7 @@ export const openai: ProviderDefinition<OpenAiSettings> = {
   keyVariable: 'OPENAI_API_KEY',
   sendsKeyTo: (baseUrl) => baseUrl === undefined || isOpenAiItself(baseUrl),
   serves: ['text', 'embedding', 'decision', 'image', 'inpaint', 'asr', 'tts'],
+  publishedModels: (entry) => (isOpenAi(entry) ? OPENAI_MODELS : {}),
   textFeatures,
   open(entry) {
     const { guardedFetch, settings } = entry;

@@ -1,4 +1,4 @@
-/** Features of a text service that follow from its settings and its address. */
+/** Facts about a text service that follow from its settings and its address. */
 import type { TextFeatures } from '../../domain/providerKind.ts';
 import type { OpenAiSettings } from './settings.ts';
 
@@ -21,6 +21,12 @@ function usuallyShowsReasoning(settings: OpenAiSettings): boolean {
 /** Undefined: the published address. */
 function baseUrlsOf({ baseUrl, upstreams }: OpenAiSettings): (string | undefined)[] {
   return upstreams?.map((each) => each.baseUrl) ?? [baseUrl];
+}
+
+/** Whether every address is OpenAI's own, or a gateway to it, which the chosen dialect states. */
+export function isOpenAi(settings: OpenAiSettings): boolean {
+  if (settings.dialect === 'openai') return true;
+  return baseUrlsOf(settings).every((baseUrl) => baseUrl === undefined || isOpenAiItself(baseUrl));
 }
 
 export function isOpenAiItself(baseUrl: string): boolean {

@@ -1,7 +1,15 @@
 /** Building blocks for the settings of provider kinds. */
 import { z } from 'zod';
 import { ON_DISCONNECT } from '../../domain/providerSettings.ts';
-import { count, environmentName, serviceUrl, strictObject, timeouts } from '../../infra/config/schema/primitives.ts';
+import {
+  count,
+  environmentName,
+  modelId,
+  serviceUrl,
+  strictObject,
+  text,
+  timeouts,
+} from '../../infra/config/schema/primitives.ts';
 
 /** A service with one address. */
 export const service = {
@@ -9,6 +17,10 @@ export const service = {
   baseUrl: serviceUrl.exactOptional(),
   allowPrivateNetwork: z.boolean().exactOptional(),
   timeouts: timeouts.exactOptional(),
+  publishedModels: z
+    .record(modelId, text(256))
+    .exactOptional()
+    .describe('Published models that it serves beyond those that are known of it: the id, and the name there.'),
 };
 
 /** Limits of all workers together, counted by the database. */

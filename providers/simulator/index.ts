@@ -11,6 +11,7 @@ export const simulator: ProviderDefinition<SimulatorSettings> = {
   settings: simulatorSettings,
   pathSettings: ['stateFolder'],
   isBuiltIn: true,
+  isSimulated: true,
   lacksClassifier: true,
   serves: ['voice-changer', 'music', 'video', 'text', 'decision', 'image'],
   open({ name, settings, dataFolder, tools }) {

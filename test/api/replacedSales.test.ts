@@ -39,9 +39,10 @@ beforeAll(async () => {
   const file = join(folder, 'farebox.config.json');
   const price = { usd: 1, diem: 1 };
   const own = { provider: 'openai', privacy: 'private' };
+  const publishedModels = { 'gpt-image-2': 'gpt-image-2', 'tts-kokoro': 'kokoro' };
   const text = { name: 'House', availableContextTokens: 100_000, pricing: { input: price, output: price } };
   const configuration = {
-    providers: { openai: { kind: 'openai', baseUrl, allowPrivateNetwork: true } },
+    providers: { openai: { kind: 'openai', baseUrl, allowPrivateNetwork: true, publishedModels } },
     models: [
       { id: 'house', type: 'text', upstreamModel: 'house', ...own, spec: text },
       {

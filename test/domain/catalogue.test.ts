@@ -3,6 +3,7 @@ import { LOCAL_SPEECH } from '../../domain/catalogue/builtin/offlineAudio.ts';
 import { LOCAL_SPEECH_SYNC, LOCAL_TRANSCRIBE } from '../../domain/catalogue/builtin/offlineSpeech.ts';
 import { BUILT_IN_MODELS, createCatalogue, mergeModels } from '../../domain/catalogue/catalogue.ts';
 import { MODEL_TYPES, type Model } from '../../domain/catalogue/model.ts';
+import { placeModels } from '../../domain/catalogue/placeModels.ts';
 import { presentModel } from '../../domain/catalogue/presentModel.ts';
 import { NOT_FOUND, resolveModel } from '../../domain/catalogue/resolveModel.ts';
 import type { Deprecation } from '../../domain/catalogue/specs.ts';
@@ -16,6 +17,11 @@ import { PROVIDERS } from '../../providers/registry.ts';
 import { PRICES, PRIVACY, TEXT_FACTS } from '../fixtures/publishedPrices.ts';
 
 const CATALOGUE = createCatalogue(BUILT_IN_MODELS);
+
+/** Ids of the built-in models that these surroundings bring online. */
+function onlineIn(config: ModelSurroundings): string[] {
+  return placeModels(BUILT_IN_MODELS, config).flatMap((model) => (isOffline(model, config) ? [] : [model.id]));
+}
 const NOW = '2026-10-05T12:00:00.000Z';
 
 function pricingOf(id: string): unknown {
@@ -117,11 +123,8 @@ describe('the built-in catalogue', () => {
 
   it('is offline with the built-in providers alone, except for local models', () => {
     const both = { ...SPEECH, ...HEARING };
-    const online = BUILT_IN_MODELS.filter((model) => !isOffline(model, surroundings({}, both)));
-    expect(online.map((model) => model.id)).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
-    const keyed = surroundings({}, both, () => true);
-    const withKey = BUILT_IN_MODELS.filter((model) => !isOffline(model, keyed));
-    expect(withKey.map((model) => model.id)).toEqual([
+    expect(onlineIn(surroundings({}, both))).toEqual(['local-voice-changer', ...ON_THIS_MACHINE]);
+    expect(onlineIn(surroundings({}, both, () => true))).toEqual([
       ...['local-voice-changer', 'elevenlabs-voice-changer'],
       ...ON_THIS_MACHINE.slice(0, 3),
       ...['tts-elevenlabs-turbo-v2-5', 'elevenlabs/scribe-v2'],

@@ -18,7 +18,7 @@ function isSold(model: Model): boolean {
 function modelOf(kind: ModelKind, more: Partial<Model> = {}): Model {
   const found = BUILT_IN_MODELS.find((model) => model.kind === kind && isSold(model));
   if (!found) throw new Error(`no model of kind ${kind}`);
-  return { ...found, provider: 'mine', ...more } as Model;
+  return { ...found, provider: 'mine', upstreamModel: 'name-there', ...more } as Model;
 }
 
 /** Reason for a single entry, with these variables and programs present. */
@@ -134,6 +134,11 @@ describe('a model is offline', () => {
     expect(offlineReason({ ...inpaint, spec }, configured({}))).toBe('it has no price');
     const { price: __, ...video } = modelOf('video') as Extract<Model, { kind: 'video' }>;
     expect(offlineReason(video, configured({}))).toBe('it has no price');
+  });
+
+  it('if no provider is known to serve it, before its provider is checked', () => {
+    const { upstreamModel: _, ...unplaced } = modelOf('text');
+    expect(offlineReason(unplaced, configured({}))).toContain('no provider is known to serve it');
   });
 
   it.each<[ModelKind, LocalPrograms | undefined, string]>([

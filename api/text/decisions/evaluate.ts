@@ -1,5 +1,5 @@
 /** Sends all questions of a request to a decision model in parallel; the first failure ends all of them. */
-import type { DecisionModel } from '../../../domain/catalogue/model.ts';
+import { type DecisionModel, upstreamNameOf } from '../../../domain/catalogue/model.ts';
 import { fromLogprobs, fromSamples } from '../../../domain/decisions/evidence.ts';
 import { messagesFor, questionText } from '../../../domain/decisions/prompt.ts';
 import { type DecisionAnswer, decisionAnswerOf, labelsOf } from '../../../domain/decisions/question.ts';
@@ -108,7 +108,7 @@ function requestFor({ call, endUser }: EvaluationContext, messages: ChatRequest[
   const { evaluation, attempt } = call;
   const sampled = evaluation.method === 'sampling';
   return {
-    upstreamModel: attempt.model.upstreamModel,
+    upstreamModel: upstreamNameOf(attempt.model),
     messages,
     sampling: { temperature: sampled ? 1 : 0 },
     n: 1,

@@ -23,26 +23,23 @@ export function byQuality(amounts: QualityAmounts): ByQuality {
 }
 
 /**
- * The provider entries that built-in models name. `local` and `elevenlabs` exist without configuration; the others are
- * named like their kind, and a model stays offline until the operator configures one of that name.
+ * Provider entries of published models, named like their kind. Only `elevenlabs` exists without configuration. The kind
+ * lists the models that it serves (providers/<kind>/publishedModels.ts); any other needs a mapping of the operator.
  */
 export type BuiltInProvider = 'openai' | 'anthropic' | 'elevenlabs' | 'fal' | 'replicate';
 
 export interface Identity {
   id: string;
   provider: BuiltInProvider;
-  /** Name at the provider; default: the id. */
-  upstreamModel?: string;
   privacy: ModelBase['privacy'];
   traits?: readonly string[];
 }
 
 /** Shared members of an entry. No display names are published, so the name is the id. */
-export function base({ id, provider, upstreamModel = id, privacy, traits }: Identity): ModelBase {
+export function base({ id, provider, privacy, traits }: Identity): ModelBase {
   return {
     id,
     provider,
-    upstreamModel,
     privacy,
     name: id,
     description: '',

@@ -6,8 +6,6 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface ImageRow {
   id: string;
   provider?: BuiltInProvider;
-  /** Endpoint of fal, if it has this model; default: named by the operator. */
-  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per image; either one price, or one per resolution. */
   price: number | Record<string, number>;
@@ -19,7 +17,6 @@ interface ImageRow {
 const ROWS: readonly ImageRow[] = [
   {
     id: 'z-image-turbo',
-    upstreamModel: 'fal-ai/z-image/turbo',
     privacy: 'private',
     price: 0.01,
     traits: ['default', 'fastest'],
@@ -29,7 +26,6 @@ const ROWS: readonly ImageRow[] = [
   { id: 'lustify-v8', privacy: 'private', price: 0.01, traits: ['most_uncensored'] },
   {
     id: 'qwen-image',
-    upstreamModel: 'fal-ai/qwen-image',
     privacy: 'anonymized',
     price: 0.03,
     traits: ['highest_quality'],
@@ -37,13 +33,11 @@ const ROWS: readonly ImageRow[] = [
   { id: 'qwen-image-3', privacy: 'anonymized', price: { '1K': 0.04, '2K': 0.04 } },
   {
     id: 'nano-banana-2',
-    upstreamModel: 'fal-ai/nano-banana-2',
     privacy: 'anonymized',
     price: { '1K': 0.1, '2K': 0.14, '4K': 0.19 },
   },
   {
     id: 'nano-banana-pro',
-    upstreamModel: 'fal-ai/nano-banana-pro',
     privacy: 'anonymized',
     price: { '1K': 0.18, '2K': 0.23, '4K': 0.35 },
   },
@@ -66,11 +60,10 @@ const ROWS: readonly ImageRow[] = [
     price: { '1K': 0.07, '2K': 0.1 },
     quality: { '1K': { low: 0.05, medium: 0.07 }, '2K': { low: 0.07, medium: 0.1 } },
   },
-  { id: 'flux-2-pro', upstreamModel: 'fal-ai/flux-2-pro', privacy: 'anonymized', price: 0.03 },
+  { id: 'flux-2-pro', privacy: 'anonymized', price: 0.03 },
   { id: 'krea-v2-large', privacy: 'anonymized', price: 0.07 },
   {
     id: 'bria-bg-remover',
-    upstreamModel: 'fal-ai/bria/background/remove',
     privacy: 'anonymized',
     price: 0.03,
     imageUse: 'cutout',
@@ -99,7 +92,6 @@ export const UPSCALE_MODELS: readonly UpscaleModel[] = [
   {
     ...base({
       id: 'upscaler',
-      upstreamModel: 'fal-ai/clarity-upscaler',
       provider: 'fal',
       privacy: 'private',
     }),

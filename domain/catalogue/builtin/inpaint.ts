@@ -6,21 +6,19 @@ import { type BuiltInProvider, base, byQuality, price, prices, type QualityAmoun
 interface InpaintRow {
   id: string;
   provider?: BuiltInProvider;
-  /** Name at the service, if different: fal's endpoint of this model, or a model that also edits. */
-  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per edit. */
   price: number;
   resolutions?: Record<string, number>;
   quality?: QualityAmounts;
   inputImages?: { included: number; additional: number };
+  traits?: readonly string[];
 }
 
 const ROWS: readonly InpaintRow[] = [
-  { id: 'firered-image-edit', privacy: 'private', price: 0.04 },
+  { id: 'firered-image-edit', privacy: 'private', price: 0.04, traits: ['default'] },
   {
     id: 'flux-2-max-edit',
-    upstreamModel: 'fal-ai/flux-2-max/edit',
     privacy: 'anonymized',
     price: 0.12,
     inputImages: { included: 1, additional: 0.0345 },
@@ -28,7 +26,6 @@ const ROWS: readonly InpaintRow[] = [
   {
     id: 'gpt-image-1-5-edit',
     provider: 'openai',
-    upstreamModel: 'gpt-image-1.5',
     privacy: 'anonymized',
     price: 0.31,
     inputImages: { included: 1, additional: 0.02806 },
@@ -36,7 +33,6 @@ const ROWS: readonly InpaintRow[] = [
   {
     id: 'gpt-image-2-edit',
     provider: 'openai',
-    upstreamModel: 'gpt-image-2',
     privacy: 'anonymized',
     price: 0.34,
     resolutions: { '1K': 0.34, '2K': 0.52, '4K': 0.84 },
@@ -50,7 +46,6 @@ const ROWS: readonly InpaintRow[] = [
   {
     id: 'grok-imagine-edit',
     provider: 'openai',
-    upstreamModel: 'grok-imagine-image',
     privacy: 'private',
     price: 0.03,
     resolutions: { '1K': 0.03, '2K': 0.04 },
@@ -59,7 +54,6 @@ const ROWS: readonly InpaintRow[] = [
   {
     id: 'grok-imagine-image-2-0-edit',
     provider: 'openai',
-    upstreamModel: 'grok-imagine-image-2-0',
     privacy: 'private',
     price: 0.07,
     resolutions: { '1K': 0.07, '2K': 0.1 },
@@ -68,7 +62,6 @@ const ROWS: readonly InpaintRow[] = [
   {
     id: 'grok-imagine-quality-edit',
     provider: 'openai',
-    upstreamModel: 'grok-imagine-image-quality',
     privacy: 'private',
     price: 0.06,
     resolutions: { '1K': 0.06, '2K': 0.09 },
@@ -78,7 +71,6 @@ const ROWS: readonly InpaintRow[] = [
   { id: 'luma-uni-1-max-edit', privacy: 'anonymized', price: 0.13 },
   {
     id: 'nano-banana-2-edit',
-    upstreamModel: 'fal-ai/nano-banana-2/edit',
     privacy: 'anonymized',
     price: 0.1,
     resolutions: { '1K': 0.1, '2K': 0.14, '4K': 0.19 },
@@ -86,16 +78,14 @@ const ROWS: readonly InpaintRow[] = [
   { id: 'nano-banana-2-lite-edit', privacy: 'anonymized', price: 0.06 },
   {
     id: 'nano-banana-pro-edit',
-    upstreamModel: 'fal-ai/nano-banana-pro/edit',
     privacy: 'anonymized',
     price: 0.18,
     resolutions: { '1K': 0.18, '2K': 0.23, '4K': 0.35 },
   },
   { id: 'qwen-edit-uncensored', privacy: 'private', price: 0.04 },
-  { id: 'qwen-image-2-edit', upstreamModel: 'fal-ai/qwen-image-2/edit', privacy: 'anonymized', price: 0.05 },
+  { id: 'qwen-image-2-edit', privacy: 'anonymized', price: 0.05 },
   {
     id: 'qwen-image-2-pro-edit',
-    upstreamModel: 'fal-ai/qwen-image-2/pro/edit',
     privacy: 'anonymized',
     price: 0.1,
   },
@@ -115,13 +105,11 @@ const ROWS: readonly InpaintRow[] = [
   },
   {
     id: 'seedream-v4-edit',
-    upstreamModel: 'fal-ai/bytedance/seedream/v4/edit',
     privacy: 'anonymized',
     price: 0.05,
   },
   {
     id: 'seedream-v5-lite-edit',
-    upstreamModel: 'fal-ai/bytedance/seedream/v5/lite/edit',
     privacy: 'anonymized',
     price: 0.05,
   },

@@ -23,8 +23,6 @@ function tiers(rows: readonly MusicTier[]): { durations: DurationPrices } {
 interface MusicRow extends MusicSpec {
   id: string;
   provider: BuiltInProvider;
-  /** Default: the id. */
-  upstreamModel?: string;
   offline?: boolean;
 }
 
@@ -52,7 +50,6 @@ const ROWS: readonly MusicRow[] = [
     id: 'ace-step-15',
     // fal has only the first version of the model.
     provider: 'replicate',
-    upstreamModel: 'fishaudio/ace-step-1.5',
     supports_lyrics: true,
     min_duration: 60,
     max_duration: 210,
@@ -69,7 +66,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'elevenlabs-tts-multilingual-v2',
     provider: 'elevenlabs',
-    upstreamModel: 'eleven_multilingual_v2',
     ...ELEVENLABS_SPEECH,
     // The model detects the language from the text and refuses an order that names one.
     supports_language_code: false,
@@ -84,7 +80,6 @@ const ROWS: readonly MusicRow[] = [
     id: 'elevenlabs-music',
     provider: 'elevenlabs',
     // Its successors have their own published ids.
-    upstreamModel: 'music_v1',
     supports_force_instrumental: true,
     min_duration: 3,
     max_duration: 600,
@@ -109,7 +104,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'elevenlabs-sound-effects-v2',
     provider: 'elevenlabs',
-    upstreamModel: 'eleven_text_to_sound_v2',
     supports_loop: true,
     // The service supports half a second; orders are in whole seconds.
     min_duration: 1,
@@ -123,7 +117,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'elevenlabs-tts-v3',
     provider: 'elevenlabs',
-    upstreamModel: 'eleven_v3',
     ...ELEVENLABS_SPEECH,
     supports_language_code: true,
     // The model accepts a speed without effect: tags in the text set its pace.
@@ -134,14 +127,12 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'lyria-3-pro',
     provider: 'fal',
-    upstreamModel: 'fal-ai/lyria3/pro',
     pricing: { generation: price(0.1) },
     ...MP3,
   },
   {
     id: 'minimax-music-v2',
     provider: 'fal',
-    upstreamModel: 'fal-ai/minimax-music/v2',
     pricing: { generation: price(0.04) },
     supports_lyrics: true,
     lyrics_required: true,
@@ -153,21 +144,18 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'minimax-music-v25',
     provider: 'fal',
-    upstreamModel: 'fal-ai/minimax-music/v2.5',
     pricing: { generation: price(0.18) },
     ...MINIMAX_SONG,
   },
   {
     id: 'minimax-music-v26',
     provider: 'fal',
-    upstreamModel: 'fal-ai/minimax-music/v2.6',
     pricing: { generation: price(0.18) },
     ...MINIMAX_SONG,
   },
   {
     id: 'mmaudio-v2-text-to-audio',
     provider: 'fal',
-    upstreamModel: 'fal-ai/mmaudio-v2/text-to-audio',
     pricing: { per_second: price(0.00092) },
     min_duration: 1,
     max_duration: 30,
@@ -176,7 +164,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'seed-audio-1-0',
     provider: 'fal',
-    upstreamModel: 'bytedance/seed-audio-1.0',
     // Priced by the second, but only the model decides the length.
     offline: true,
     pricing: { per_second: price(0.002875) },
@@ -190,7 +177,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'sonilo-v1-1-music',
     provider: 'fal',
-    upstreamModel: 'sonilo/v1.1/text-to-music',
     pricing: { per_second: price(0.002875) },
     min_duration: 1,
     max_duration: 600,
@@ -199,7 +185,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'sonilo-v1-1-sound-effects',
     provider: 'fal',
-    upstreamModel: 'sonilo/v1.1/text-to-sound-effects',
     pricing: { per_second: price(0.00207) },
     min_duration: 1,
     max_duration: 180,
@@ -209,7 +194,6 @@ const ROWS: readonly MusicRow[] = [
   {
     id: 'stable-audio-25',
     provider: 'fal',
-    upstreamModel: 'fal-ai/stable-audio-25/text-to-audio',
     pricing: { generation: price(0.19) },
     min_duration: 1,
     max_duration: 190,
@@ -219,13 +203,10 @@ const ROWS: readonly MusicRow[] = [
   },
 ];
 
-export const MUSIC_MODELS: readonly MusicModel[] = ROWS.map(
-  ({ id, provider, upstreamModel = id, offline, ...spec }) => ({
-    ...base({ id, provider, privacy: 'anonymized' }),
-    ...(offline === undefined ? {} : { listing: { offline } }),
-    kind: 'music',
-    type: 'music',
-    upstreamModel,
-    spec,
-  }),
-);
+export const MUSIC_MODELS: readonly MusicModel[] = ROWS.map(({ id, provider, offline, ...spec }) => ({
+  ...base({ id, provider, privacy: 'anonymized' }),
+  ...(offline === undefined ? {} : { listing: { offline } }),
+  kind: 'music',
+  type: 'music',
+  spec,
+}));

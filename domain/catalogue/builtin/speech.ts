@@ -6,19 +6,17 @@ import { type BuiltInProvider, base, price } from './entry.ts';
 interface Voice extends Omit<TtsSpec, 'pricing' | 'supported_formats' | 'default_format'> {
   id: string;
   provider: BuiltInProvider;
-  /** Name at the provider, if it differs from the id. */
-  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
   /** USD per million characters. */
   price: number;
   /** Voices, the default first. */
   formats: readonly [string, ...string[]];
+  traits?: readonly string[];
 }
 
 const VOICES: readonly Voice[] = [
   {
     id: 'tts-chatterbox-hd',
-    upstreamModel: 'resemble-ai/chatterboxhd/text-to-speech',
     provider: 'fal',
     privacy: 'private',
     price: 50,
@@ -34,7 +32,6 @@ const VOICES: readonly Voice[] = [
   {
     id: 'tts-elevenlabs-turbo-v2-5',
     provider: 'elevenlabs',
-    upstreamModel: 'eleven_turbo_v2_5',
     privacy: 'anonymized',
     price: 62.5,
     default_voice: 'Rachel',
@@ -43,7 +40,7 @@ const VOICES: readonly Voice[] = [
   },
   {
     id: 'tts-gemini-3-1-flash',
-    provider: 'openai',
+    provider: 'fal',
     privacy: 'anonymized',
     price: 187.5,
     default_voice: 'Kore',
@@ -70,12 +67,12 @@ const VOICES: readonly Voice[] = [
     provider: 'openai',
     privacy: 'private',
     price: 3.5,
+    traits: ['default'],
     default_voice: 'af_sky',
     formats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
   },
   {
     id: 'tts-minimax-speech-02-hd',
-    upstreamModel: 'fal-ai/minimax/speech-02-hd',
     provider: 'fal',
     privacy: 'anonymized',
     price: 125,
@@ -84,7 +81,6 @@ const VOICES: readonly Voice[] = [
   },
   {
     id: 'tts-orpheus',
-    upstreamModel: 'fal-ai/orpheus-tts',
     provider: 'fal',
     privacy: 'private',
     price: 62.5,
@@ -109,7 +105,7 @@ const VOICES: readonly Voice[] = [
   },
   {
     id: 'tts-xai-v1',
-    provider: 'openai',
+    provider: 'fal',
     privacy: 'anonymized',
     price: 18.75,
     default_voice: 'eve',
@@ -118,8 +114,8 @@ const VOICES: readonly Voice[] = [
 ];
 
 export const TTS_MODELS: readonly TtsModel[] = VOICES.map(
-  ({ id, provider, upstreamModel = id, privacy, price: amount, formats, ...spec }) => ({
-    ...base({ id, provider, upstreamModel, privacy }),
+  ({ id, provider, privacy, price: amount, formats, traits, ...spec }) => ({
+    ...base({ id, provider, privacy, ...(traits && { traits }) }),
     kind: 'tts',
     type: 'tts',
     spec: {
@@ -134,8 +130,8 @@ export const TTS_MODELS: readonly TtsModel[] = VOICES.map(
 interface AsrRow {
   id: string;
   provider: BuiltInProvider;
-  upstreamModel?: string;
   privacy: 'private' | 'anonymized';
+  traits?: readonly string[];
   /** USD per second of audio. */
   price: number;
 }
@@ -144,11 +140,16 @@ const TRANSCRIBERS: readonly AsrRow[] = [
   {
     id: 'elevenlabs/scribe-v2',
     provider: 'elevenlabs',
-    upstreamModel: 'scribe_v2',
     privacy: 'anonymized',
     price: 0.000167,
   },
-  { id: 'nvidia/parakeet-tdt-0.6b-v3', provider: 'openai', privacy: 'private', price: 0.0001 },
+  {
+    id: 'nvidia/parakeet-tdt-0.6b-v3',
+    provider: 'openai',
+    privacy: 'private',
+    price: 0.0001,
+    traits: ['default'],
+  },
   { id: 'openai/whisper-large-v3', provider: 'openai', privacy: 'private', price: 0.0001 },
   { id: 'fal-ai/wizper', provider: 'fal', privacy: 'private', price: 0.0001 },
   { id: 'stt-xai-v1', provider: 'openai', privacy: 'anonymized', price: 0.00003148 },

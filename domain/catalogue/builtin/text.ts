@@ -20,7 +20,6 @@ const FEATURES = {
 interface TextRow {
   id: string;
   provider?: BuiltInProvider;
-  upstreamModel?: string;
   context: number;
   privacy?: 'anonymized';
   /** USD per million tokens. */
@@ -209,7 +208,6 @@ const ROWS: readonly TextRow[] = [
   },
   {
     id: 'openai-gpt-4o-mini-2024-07-18',
-    upstreamModel: 'gpt-4o-mini-2024-07-18',
     context: 128_000,
     privacy: 'anonymized',
     price: { in: 0.1875, cached: 0.09375, out: 0.75 },
@@ -248,7 +246,6 @@ const SIMULATOR: TextModel = {
 
 const PUBLISHED: readonly TextModel[] = ROWS.map((row) => ({
   ...base({ provider: 'openai', ...row, privacy: row.privacy ?? 'private' }),
-  ...(row.upstreamModel === undefined ? {} : { upstreamModel: row.upstreamModel }),
   kind: 'text',
   type: 'text',
   ...(row.size === undefined ? {} : { size: row.size }),

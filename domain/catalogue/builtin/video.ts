@@ -1,8 +1,7 @@
 /**
  * Video models (MODEL-5). Few prices are published; a model without one stays offline until a configuration prices it.
- * Unpublished privacy is `anonymized`, the safe choice for keys that require private models. `upstreamModel` is the
- * endpoint of fal. Inputs are the published ones that fal's endpoint also accepts (fal-ai/fal-js,
- * libs/client/src/types/endpoints.ts).
+ * Unpublished privacy is `anonymized`, the safe choice for keys that require private models. Inputs are the
+ * published ones that fal's endpoint also accepts (fal-ai/fal-js, libs/client/src/types/endpoints.ts).
  */
 import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
 import type { VideoSpec } from '../specs.ts';
@@ -10,7 +9,6 @@ import { type BuiltInProvider, base, prices } from './entry.ts';
 
 interface VideoRow {
   id: string;
-  upstreamModel: string;
   /** Default: fal. */
   provider?: BuiltInProvider;
   privacy?: VideoModel['privacy'];
@@ -30,7 +28,6 @@ const SEVEN = ['16:9', '4:3', '1:1', '3:4', '9:16', '2:3', '3:2'] as const;
 
 const WAN_26: VideoRow = {
   id: 'wan-2.6-text-to-video',
-  upstreamModel: 'wan/v2.6/text-to-video',
   constraints: {
     model_type: 'text-to-video',
     durations: ['5s', '10s', '15s'],
@@ -57,7 +54,6 @@ const ROWS: readonly VideoRow[] = [
   WAN_26,
   {
     id: 'wan-2.6-image-to-video',
-    upstreamModel: 'wan/v2.6/image-to-video',
     constraints: {
       model_type: 'image-to-video',
       durations: ['5s', '10s', '15s'],
@@ -71,7 +67,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'wan-2-7-video-to-video',
-    upstreamModel: 'fal-ai/wan/v2.7/edit-video',
     constraints: {
       model_type: 'video',
       durations: ['Auto'],
@@ -84,7 +79,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'seedance-2-5-reference-to-video-basic',
-    upstreamModel: 'bytedance/seedance-2.5/reference-to-video',
     constraints: {
       model_type: 'text-to-video',
       durations: seconds(4, 30),
@@ -104,19 +98,16 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'kling-o3-pro-reference-to-video',
-    upstreamModel: 'fal-ai/kling-video/o3/pro/reference-to-video',
     constraints: { model_type: 'image-to-video', ...KLING },
     inputs: { image: 'optional', endImage: 'optional', referenceImages: 4, sceneImages: 4, elements: 4 },
   },
   {
     id: 'kling-v3-pro-text-to-video',
-    upstreamModel: 'fal-ai/kling-video/v3/pro/text-to-video',
     constraints: { model_type: 'text-to-video', ...KLING },
     inputs: { negativePrompt: true },
   },
   {
     id: 'minimax-h3-reference-to-video',
-    upstreamModel: 'minimax/h3/reference-to-video',
     constraints: {
       model_type: 'text-to-video',
       durations: seconds(5, 15),
@@ -129,7 +120,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'sora-2-text-to-video',
-    upstreamModel: 'fal-ai/sora-2/text-to-video',
     constraints: {
       model_type: 'text-to-video',
       durations: ['4s', '8s', '12s'],
@@ -140,7 +130,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'veo3.1-fast-text-to-video',
-    upstreamModel: 'fal-ai/veo3.1/fast',
     constraints: {
       model_type: 'text-to-video',
       durations: ['4s', '6s', '8s'],
@@ -153,7 +142,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'topaz-video-upscale',
-    upstreamModel: 'fal-ai/topaz/upscale/video',
     constraints: {
       model_type: 'video',
       durations: ['Auto'],
@@ -182,7 +170,6 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'pixverse-c1-transition',
-    upstreamModel: 'fal-ai/pixverse/c1/transition',
     constraints: {
       model_type: 'image-to-video',
       durations: ['3s', '5s', '8s', '10s', '15s'],
@@ -195,16 +182,14 @@ const ROWS: readonly VideoRow[] = [
     inputs: { endImage: 'required' },
   },
   // fal has no Runway models.
-  { id: 'runway-gen4-5', provider: 'replicate', upstreamModel: 'runwayml/gen-4.5' },
+  { id: 'runway-gen4-5', provider: 'replicate' },
   {
     id: 'longcat-text-to-video',
-    upstreamModel: 'fal-ai/longcat-video/text-to-video/720p',
     privacy: 'private',
     inputs: { negativePrompt: true },
   },
   {
     id: 'grok-imagine-text-to-video-private',
-    upstreamModel: 'xai/grok-imagine-video/text-to-video',
     privacy: 'private',
     constraints: {
       model_type: 'text-to-video',
@@ -218,9 +203,8 @@ const ROWS: readonly VideoRow[] = [
 ];
 
 export const VIDEO_MODELS: readonly VideoModel[] = ROWS.map(
-  ({ id, upstreamModel, provider = 'fal', privacy = 'anonymized', constraints, inputs, price }) => ({
+  ({ id, provider = 'fal', privacy = 'anonymized', constraints, inputs, price }) => ({
     ...base({ id, provider, privacy }),
-    upstreamModel,
     kind: 'video',
     type: 'video',
     spec: constraints === undefined ? {} : { constraints },

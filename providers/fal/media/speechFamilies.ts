@@ -108,6 +108,7 @@ const FAMILIES: Readonly<Record<string, SpeechFamily>> = {
   'fal-ai/chatterbox/text-to-speech': { write: chatterbox, cloning: 'sample' },
   'fal-ai/chatterbox/text-to-speech/multilingual': { write: chatterboxMultilingual, cloning: 'sample' },
   'fal-ai/elevenlabs/tts': { write: elevenLabs },
+  'fal-ai/gemini-3.1-flash-tts': { write: gemini },
   'fal-ai/gemini-tts': { write: gemini },
   'fal-ai/kokoro': { write: kokoro },
   'fal-ai/minimax': MINIMAX,

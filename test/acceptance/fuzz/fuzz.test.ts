@@ -84,7 +84,7 @@ const WITH_USUAL_MODEL =
 
 function isOfflineHere(url: string, text: string): boolean {
   if (url.startsWith('/crypto/rpc/')) return /has no rpc\.networks\./.test(text);
-  return WITH_USUAL_MODEL.test(url) && /is offline: its provider/.test(text);
+  return WITH_USUAL_MODEL.test(url) && /is offline: (?:its|no) provider/.test(text);
 }
 
 async function send({ request, sender }: Drawn, owner: Account, tally: Tally): Promise<void> {

@@ -180,13 +180,15 @@ describe('GET /models', () => {
         discount_to_user: 0.5,
       },
       model_spec: {
-        ...{ name: 'Coder', description: 'Codes.', privacy: 'private', traits: ['default'], offline: true },
+        ...{ name: 'Coder', description: 'Codes.', privacy: 'private', traits: [], offline: true },
         capabilities: { optimizedForCode: true, supportsVision: false, quantization: 'not-available' },
         pricing: { input: { usd: 1, diem: 2 }, output: { usd: 3, diem: 4 } },
       },
     });
-    const before = data.find((entry) => entry.id === 'zai-org-glm-5-2');
-    expect(before?.model_spec.traits).toEqual(['function_calling_default']);
+    const traitsOf = (id: string) => data.find((entry) => entry.id === id)?.model_spec.traits;
+    expect(traitsOf('zai-org-glm-5-2')).toEqual(['function_calling_default']);
+    // The only text model that is online here.
+    expect(traitsOf('simulator-text')).toEqual(['default', 'default_code']);
   });
 
   it('shows maxInputImages under capabilities and under constraints (MODEL-3)', async () => {
@@ -243,7 +245,7 @@ describe('names', () => {
     const response = await api.call('/models/traits', { key });
     expect(await response.json()).toMatchObject({
       ...{ object: 'list', type: 'text' },
-      data: { default: 'coder', function_calling_default: 'zai-org-glm-5-2', default_reasoning: 'kimi-k3' },
+      data: { default: 'simulator-text', function_calling_default: 'zai-org-glm-5-2', default_reasoning: 'kimi-k3' },
     });
     const music = await api.call('/models/traits?type=music', { key });
     expect(await music.json()).toEqual({

@@ -119,10 +119,14 @@ export interface ImageWorld {
 
 const PICTURES = new Set(['image', 'inpaint', 'upscale']);
 
-/** Assigns every picture model of the catalogue, and these, to the stub. */
+/** Assigns every picture model of the catalogue, and these, to the stub. All are online, so no trait moves. */
 export function withStub(models: readonly Model[], allowed: string[] = []): (config: Config) => Config {
   return (config) => {
-    const moved = config.models.map((model) => (PICTURES.has(model.kind) ? { ...model, provider: 'local' } : model));
+    const moved = config.models.map((model) =>
+      PICTURES.has(model.kind)
+        ? { ...model, provider: 'local', upstreamModel: model.upstreamModel ?? model.id }
+        : model,
+    );
     const modelCatalogue = createCatalogue([...moved, ...models]);
     return {
       ...config,

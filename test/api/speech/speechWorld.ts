@@ -114,7 +114,9 @@ export async function startSpeechWorld(): Promise<SpeechWorld> {
   };
 }
 
+/** Every speech model has a name at its provider, so no trait moves. */
 function withProviders(config: Config): Config {
+  const models = config.models.map((model) => ({ ...model, upstreamModel: model.upstreamModel ?? model.id }));
   return {
     ...config,
     providers: {
@@ -122,7 +124,7 @@ function withProviders(config: Config): Config {
       openai: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', allowPrivateNetwork: true },
       fal: { kind: 'fal' },
     },
-    modelCatalogue: createCatalogue([...config.modelCatalogue.models, LISTED]),
+    modelCatalogue: createCatalogue([...models, LISTED]),
     secret: (name) => config.secret(name) ?? 'test',
   };
 }

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BUILT_IN_MODELS } from '../../../domain/catalogue/catalogue.ts';
+import { placeModels } from '../../../domain/catalogue/placeModels.ts';
 import { createElevenLabs } from '../../../providers/elevenlabs/elevenlabs.ts';
 import { type ElevenLabsStub, startElevenLabsStub } from '../../stubs/elevenlabs.ts';
 import { silentMp3 } from '../../stubs/elevenlabsAudio.ts';
 import { SUGGESTED_PROMPT } from '../../stubs/elevenlabsRules.ts';
+import { configured } from '../configured.ts';
 import {
   type Call,
   type Caller,
@@ -249,9 +251,10 @@ describe('an order of audio', () => {
   });
 
   it("fits every built-in model of the service within the model's own rules", async () => {
-    const models = BUILT_IN_MODELS.filter((model) => model.provider === 'elevenlabs' && model.kind === 'music');
+    const placed = placeModels(BUILT_IN_MODELS, configured({ elevenlabs: { kind: 'elevenlabs' } }));
+    const models = placed.filter((model) => model.provider === 'elevenlabs' && model.kind === 'music');
     expect(models).toHaveLength(4);
-    for (const { upstreamModel, spec } of models.flatMap((model) => (model.kind === 'music' ? [model] : []))) {
+    for (const { upstreamModel = '', spec } of models.flatMap((model) => (model.kind === 'music' ? [model] : []))) {
       for (const [seconds, speed] of [
         [spec.min_duration, spec.min_speed],
         [spec.max_duration, spec.max_speed],

@@ -258,6 +258,16 @@ describe('speech', () => {
       { voice_setting: { voice_id: 'Voice3f2a' }, audio_setting: { format: 'pcm', sample_rate: '24000' } },
     ],
     ['fal-ai/minimax/speech-02-hd', { format: 'mp3' }, { audio_setting: { format: 'mp3' } }],
+    [
+      'fal-ai/gemini-3.1-flash-tts',
+      { voice: 'Kore', style: 'Calm', format: 'wav' },
+      { voice: 'Kore', style_instructions: 'Calm', output_format: 'wav' },
+    ],
+    [
+      'xai/tts/v1',
+      { voice: 'eve', language: 'en', format: 'wav' },
+      { voice: 'eve', language: 'en', output_format: { codec: 'wav', sample_rate: '24000' } },
+    ],
   ] as const)('of %s with %o', async (upstreamModel, change, input) => {
     expect((await say({ upstreamModel, ...change })).length).toBeGreaterThan(10);
     expect(lastInput()).toMatchObject(input);

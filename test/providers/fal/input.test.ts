@@ -198,11 +198,6 @@ describe('the built-in models of fal', () => {
     model.provider === 'fal' && (model.kind === 'music' || model.kind === 'video') ? [model] : [],
   );
 
-  it.each(models.map((model) => [model.id, model] as const))('%s names an existing endpoint', (id, model) => {
-    expect(model.upstreamModel).toMatch(/^[\w-]+(\/[\w.-]+)+$/);
-    expect(model.upstreamModel).not.toBe(id);
-  });
-
   it('have a price exactly where the service publishes one', () => {
     const priced = models.flatMap((model) => (model.kind === 'video' && model.price ? [model.id] : []));
     expect(priced).toEqual(['wan-2.6-text-to-video', 'topaz-video-upscale']);

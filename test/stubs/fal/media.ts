@@ -143,6 +143,18 @@ export const MEDIA_MODELS: Readonly<Record<string, MediaRule>> = {
     required: ['text'],
     known: ['voice', 'temperature'],
   }),
+  // Its fields are those of its predecessor, the only one in the types of the client.
+  'fal-ai/gemini-3.1-flash-tts': rule('fal-ai/gemini-tts', {
+    output: 'speech',
+    required: ['prompt'],
+    known: ['voice', 'style_instructions', 'temperature', 'output_format'],
+    oneOf: { output_format: ['wav', 'mp3', 'ogg_opus'] },
+  }),
+  'xai/tts/v1': rule('xai/tts/v1', {
+    output: 'speech',
+    required: ['text'],
+    known: ['voice', 'language', 'output_format'],
+  }),
   'fal-ai/minimax/voice-clone': rule('fal-ai/minimax/voice-clone', {
     output: 'voice',
     required: ['audio_url'],
