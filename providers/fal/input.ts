@@ -78,7 +78,6 @@ const FAMILIES: Readonly<Record<string, FalFamily>> = {
     names: { audio: 'generate_audio_switch', image_url: 'first_image_url' },
     duration: 'number',
   },
-  'fal-ai/sora-2': { names: NO_SOUND_SWITCH, duration: 'text' },
   'fal-ai/stable-audio-25': { names: { duration_seconds: 'seconds_total' }, duration: 'number' },
   'fal-ai/topaz/upscale/video': {
     names: { enhancement_model: 'model', h264_output: 'H264_output', prompt: null },

@@ -4,7 +4,7 @@
  * published ones that fal's endpoint also accepts (fal-ai/fal-js, libs/client/src/types/endpoints.ts).
  */
 import type { VideoInputs, VideoModel, VideoPrice } from '../model.ts';
-import type { VideoSpec } from '../specs.ts';
+import type { Listing, VideoSpec } from '../specs.ts';
 import { type BuiltInProvider, base, prices } from './entry.ts';
 
 interface VideoRow {
@@ -15,6 +15,7 @@ interface VideoRow {
   constraints?: NonNullable<VideoSpec['constraints']>;
   inputs?: VideoInputs;
   price?: VideoPrice;
+  listing?: Listing;
 }
 
 /** `["3s", …, "15s"]`. */
@@ -120,6 +121,8 @@ const ROWS: readonly VideoRow[] = [
   },
   {
     id: 'sora-2-text-to-video',
+    // OpenAI shut down Sora 2 and the Videos API on that day, without a successor.
+    listing: { deprecation: { date: '2026-09-24', removesAt: '2026-09-24', autoRemap: false } },
     constraints: {
       model_type: 'text-to-video',
       durations: ['4s', '8s', '12s'],
@@ -203,12 +206,13 @@ const ROWS: readonly VideoRow[] = [
 ];
 
 export const VIDEO_MODELS: readonly VideoModel[] = ROWS.map(
-  ({ id, provider = 'fal', privacy = 'anonymized', constraints, inputs, price }) => ({
+  ({ id, provider = 'fal', privacy = 'anonymized', constraints, inputs, price, listing }) => ({
     ...base({ id, provider, privacy }),
     kind: 'video',
     type: 'video',
     spec: constraints === undefined ? {} : { constraints },
     ...(inputs === undefined ? {} : { inputs }),
     ...(price === undefined ? {} : { price }),
+    ...(listing === undefined ? {} : { listing }),
   }),
 );

@@ -304,6 +304,27 @@ describe('a model named in a request', () => {
     expect([response.status, await response.json()]).toEqual([404, { error }]);
   });
 
+  it('that its service has ended is listed as deprecated and offline, and is not found in orders', async () => {
+    const id = 'sora-2-text-to-video';
+    const { data } = await list('?type=video');
+    expect(data.find((entry) => entry.id === id)?.model_spec).toMatchObject({
+      offline: true,
+      deprecation: { date: '2026-09-24', removesAt: '2026-09-24', autoRemap: false },
+    });
+    const video = { model: id, duration: '4s', resolution: '720p' };
+    for (const [route, body] of [
+      ['quote', video],
+      ['queue', { ...video, prompt: 'A lighthouse' }],
+    ] as const) {
+      const response = await api.call(`/video/${route}`, {
+        ...{ method: 'POST', key, headers: { 'content-type': 'application/json' } },
+        body: JSON.stringify(body),
+      });
+      const error = `Specified model not found. The model ${id} has been deprecated.`;
+      expect([route, response.status, await response.json()]).toEqual([route, 404, { error }]);
+    }
+  });
+
   it('of another kind is refused with 400', async () => {
     const response = await post('quote', { model: 'lyria-3-pro', duration_seconds: 1 }, key);
     expect(response.status).toBe(400);

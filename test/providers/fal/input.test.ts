@@ -131,7 +131,6 @@ describe('the input of a video model', () => {
       media(['reference_video']),
       { ...usual, resolution: '2K', duration: 5, reference_video_urls: ['reference_video/0'] },
     ],
-    ['fal-ai/sora-2/text-to-video', order, [], { ...usual, duration: '5' }],
     ['fal-ai/veo3.1/fast', order, [], { ...usual, duration: '5s', generate_audio: true }],
     [
       'fal-ai/pixverse/c1/transition',
