@@ -151,14 +151,14 @@ function responsesOf(route: Route, { answers }: RouteDescription): Responses {
     const schema = bodies.length > 1 ? z.union(bodies as [z.ZodType, ...z.ZodType[]]) : first;
     responses[String(status)] = {
       description: [ownAnswer && `- ${ownAnswer.means}`, failure.description].filter(Boolean).join('\n'),
-      headers: { ...common, ...limits, ...(status === 429 && route.hidesBudget && REFUSAL_HEADERS) },
+      headers: { ...common, ...(status === 429 && { ...limits, ...(route.hidesBudget && REFUSAL_HEADERS) }) },
       content: { 'application/json': { schema } },
     };
   }
   return responses as Responses;
 }
 
-/** Every answer to a known key has them; other callers get none. */
+/** Every answer to a known key has them. Of the errors only 429 lists them, and the introduction says the rest. */
 function limitHeadersOf({ access, readsKey, hidesBudget }: Route) {
   if (access === 'open' && !readsKey) return {};
   return headerReferences(hidesBudget ? WINDOW_HEADERS : LIMIT_HEADERS);

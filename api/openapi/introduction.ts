@@ -32,7 +32,9 @@ ${errorTable()}
 
 ## Limits
 
-Answers say what is left in \`x-ratelimit-…\` headers; a refused request has \`Retry-After\`.
+Every answer to a known key, errors included, says what is left in \`x-ratelimit-…\` headers: those of the window of
+requests of its model, else of its route, and those of tokens where tokens are limited. A refused request has
+\`Retry-After\`. Every answer of 400 and above but 429 counts into the budget of failures.
 
 ## Changes
 

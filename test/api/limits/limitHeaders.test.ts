@@ -1,6 +1,7 @@
 /** Headers of the limits on every answer, and the failures that count (LIMIT-7 to LIMIT-10). */
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json } from '../../../api/http/answer.ts';
+import { binary, json } from '../../../api/http/answer.ts';
 import { defineRoute, type Route } from '../../../api/http/route.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { createCatalogue } from '../../../domain/catalogue/catalogue.ts';
@@ -19,10 +20,21 @@ const config = (loaded: Config): Config => ({
   modelCatalogue: createCatalogue([...loaded.models, ...MODELS]),
 });
 const plainRoute = defineRoute({ method: 'GET', path: '/test/plain', access: 'key', handler: async () => json({}) });
+const lostRoute = defineRoute({
+  method: 'GET',
+  path: '/test/lost',
+  access: 'key',
+  async handler() {
+    async function* pieces(): AsyncGenerator<Buffer> {
+      yield Promise.reject(new Error('the storage is away'));
+    }
+    return binary({ stream: Readable.from(pieces()), contentType: 'video/mp4', sizeBytes: 10 });
+  },
+});
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startApi({ routes: [call('/test/call'), plainRoute], config, budgets: 'published' });
+  api = await startApi({ routes: [call('/test/call'), plainRoute, lostRoute], config, budgets: 'published' });
 });
 afterAll(() => api.stop());
 
@@ -147,6 +159,7 @@ describe('the failure budget of a key', () => {
     ['an invalid field', 400, (key) => post('/test/call', key, '{"model":"film","nothing":true}')],
     ['missing funds', 402, (key) => post('/augment/scrape', key, '{}')],
     ['a retired route', 410, (key) => api.call('/billing/usage', { key })],
+    ['an output that cannot be read', 503, (key) => api.call('/test/lost', { key })],
     ['a character that does not exist', 404, (key) => api.call('/characters/nothing', { key })],
   ];
 
