@@ -16,6 +16,7 @@ import {
 } from '../../domain/images/offer.ts';
 import { ENHANCEMENT, type ImageTier, priceOfEdit } from '../../domain/images/price.ts';
 import { plus } from '../../domain/text/price.ts';
+import { allOrNone } from '../../infra/allOrNone.ts';
 import type { ImageEdit, ImageFile, MadeImage } from '../../providers/shared/mediaProvider.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Answer } from '../http/answer.ts';
@@ -185,36 +186,15 @@ async function make(
   { maker, edit, count, sent, workspace, noteMade }: EditTask,
 ): Promise<readonly MadeImage[]> {
   const images = await waitFor(prepareSources(dependencies, maker, { ...workspace, sources: edit.images, sent }));
-  const made = await waitFor(
-    untilOneFails(count, signal, async (index, context) => {
-      const workFolder = join(workspace.folder, `edit-${index}`);
-      await mkdir(workFolder);
-      return await maker.editImage({ ...edit, images }, { workFolder, signal: context });
-    }),
-  );
+  const editOnce = async (index: number, either: AbortSignal) => {
+    const workFolder = join(workspace.folder, `edit-${index}`);
+    await mkdir(workFolder);
+    return await maker.editImage({ ...edit, images }, { workFolder, signal: either });
+  };
+  const edits = Array.from({ length: count }, (_, index) => (either: AbortSignal) => editOnce(index, either));
+  const made = await waitFor(allOrNone(signal, edits));
   noteMade();
   return await waitFor(finishImages(dependencies, { provider: maker, made }, { ...workspace, format: edit.format }));
-}
-
-/** Runs `count` pieces of work at once. After a failure the others are aborted and awaited. */
-async function untilOneFails<T>(
-  count: number,
-  signal: AbortSignal,
-  work: (index: number, signal: AbortSignal) => Promise<T>,
-): Promise<T[]> {
-  const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
-  const running = Array.from({ length: count }, (_, index) =>
-    work(index, either).catch((error: unknown) => {
-      failed.abort();
-      throw error;
-    }),
-  );
-  try {
-    return await Promise.all(running);
-  } finally {
-    await Promise.allSettled(running);
-  }
 }
 
 async function firstFile([made]: readonly MadeImage[], headers: Record<string, string>): Promise<Answer> {

@@ -6,6 +6,7 @@ import { type DecisionAnswer, decisionAnswerOf, labelsOf } from '../../../domain
 import { inRounds } from '../../../domain/decisions/rounds.ts';
 import type { ChatRequest, Completion, TokenUsage } from '../../../domain/text/chat.ts';
 import { UpstreamFailure } from '../../../domain/upstreamFailure.ts';
+import { allOrNone } from '../../../infra/allOrNone.ts';
 import type { TextProvider } from '../../../providers/shared/textProvider.ts';
 import type { ModelCall } from '../modelCall.ts';
 import { type CountedUsage, countCompletion } from '../tally.ts';
@@ -42,33 +43,20 @@ export class DecisionTally {
 
 /** Throws UpstreamFailure; then no call is running. */
 export async function evaluate(terms: EvaluationInput): Promise<Record<string, DecisionAnswer>> {
-  const failed = new AbortController();
-  const context: EvaluationContext = {
-    ...terms,
-    gate: new Gate(SIDE_BY_SIDE),
-    signal: AbortSignal.any([terms.call.signal, failed.signal]),
-  };
-  let first: { error: unknown } | undefined;
-  const answers = await Promise.all(
-    terms.call.questions.map(async (planned) => {
-      try {
-        const indices = planned.options.map((_, at) => at);
-        const ask = (asked: readonly number[]) => probabilitiesOf(context, planned, asked);
-        const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
-        return [planned.id, decisionAnswerOf(planned.question, probabilities)] as const;
-      } catch (error) {
-        // The others end because of this one: their errors do not count.
-        first ??= { error };
-        failed.abort();
-        return undefined;
-      }
-    }),
-  );
-  if (first !== undefined) {
-    await context.gate.empty();
-    throw first.error;
+  const gate = new Gate(SIDE_BY_SIDE);
+  const works = terms.call.questions.map((planned) => async (signal: AbortSignal) => {
+    const indices = planned.options.map((_, at) => at);
+    const ask = (asked: readonly number[]) => probabilitiesOf({ ...terms, gate, signal }, planned, asked);
+    const probabilities = await inRounds(indices, terms.call.evaluation.topLogprobs, ask);
+    return [planned.id, decisionAnswerOf(planned.question, probabilities)] as const;
+  });
+  try {
+    return Object.fromEntries(await allOrNone(terms.call.signal, works));
+  } catch (error) {
+    // A question ends with its first failed sample, while the others still run.
+    await gate.empty();
+    throw error;
   }
-  return Object.fromEntries(answers.filter((answer) => answer !== undefined));
 }
 
 interface EvaluationContext extends EvaluationInput {
